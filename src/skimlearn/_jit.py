@@ -1,0 +1,228 @@
+"""Machine code from plain Python: the only module that knows numba's extension interface.
+
+Three things are built here, and the rest of the package uses nothing else of numba:
+
+`kernel`
+    compiles a loop over arrays on first use and keeps the machine code on disk;
+`Formula`
+    scalar mathematics (a loss, a regularizer) written as a small frozen dataclass, which a kernel
+    takes as an ordinary argument and calls at full speed;
+`dispatch`
+    one name for several loops, picked by the class of the first argument when a kernel is compiled.
+
+A second process compiles nothing. The code on disk is never stale: the folder is named after the
+package's source, and the type of a formula after the code of its class.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import marshal
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numba
+from numba.core import cgutils, types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import (
+    NativeValue,
+    make_attribute_wrapper,
+    models,
+    overload,
+    overload_method,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+FAST = {"reassoc", "contract", "arcp", "nsz"}  # vectorise sums, but keep nan and inf meaningful
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@functools.cache
+def cache_directory() -> Path | None:
+    """Where machine code is kept: one folder per state of the package's source; None if unwritable.
+
+    Numba notices a change in the file of a kernel, but not in the files that the kernel calls
+    into. A folder named after all of the source closes that gap.
+    """
+    root = os.environ.get("NUMBA_CACHE_DIR")
+    if not root:
+        root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(str(path.relative_to(package)).encode())
+        digest.update(path.read_bytes())
+    folder = Path(root) / "skimlearn" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        return None
+    return folder
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function with numba on first use and keep the result on disk.
+
+    Where the cache folder is not writable the kernel still works, compiled anew by each process.
+    """
+    compiled: Any = numba.njit(**OPTIONS)(function)
+    folder = cache_directory()
+    if numba.config.DISABLE_JIT or folder is None:
+        return compiled  # type: ignore[no-any-return]
+    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    try:
+        compiled.enable_caching()
+    except RuntimeError:  # a function typed into an interpreter has no file to name the cache after
+        pass
+    finally:
+        numba.config.CACHE_DIR = previous
+    return compiled  # type: ignore[no-any-return]
+
+
+def dispatch(name: str, implementations: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+    """One name for several loops; the named-tuple class of the first argument picks one.
+
+    All implementations have the same signature.
+    """
+    signature = inspect.signature(next(iter(implementations.values())))
+
+    def choose(first: Any, *rest: Any) -> Any:
+        return implementations[type(first)](first, *rest)
+
+    def choose_type(first: Any, *rest: Any) -> Any:
+        return implementations.get(getattr(first, "instance_class", type(None)))
+
+    choose.__name__ = choose.__qualname__ = name
+    choose.__doc__ = next(iter(implementations.values())).__doc__
+    choose_type.__signature__ = signature  # type: ignore[attr-defined]
+    overload(choose, jit_options=OPTIONS, strict=False)(choose_type)
+    return choose
+
+
+class Formula:
+    """Scalar mathematics that a kernel can call: a frozen dataclass of floats, with methods.
+
+    Kernels take an instance as an ordinary argument. They are specialised for its class, its
+    methods are inlined, and its fields are read at run time: a new parameter value does not
+    recompile anything. Methods of one name have the same arguments in all subclasses.
+    """
+
+
+class FormulaType(types.Type):  # type: ignore[misc]
+    """Numba's view of a `Formula` subclass, identified by its name and a digest of its code.
+
+    It holds text only, so that a cached kernel never needs to import the class of a user.
+    """
+
+    def __init__(self, name: str, parameters: tuple[str, ...]):
+        super().__init__(name)
+        self.parameters = parameters
+
+
+_classes: dict[str, type[Formula]] = {}
+_methods: dict[str, inspect.Signature] = {}
+_parameters: set[str] = set()
+
+
+@functools.cache
+def formula_type(cls: type[Formula]) -> FormulaType:
+    """Tell numba about a class of formulas: its fields and its methods."""
+    methods = {
+        name: function
+        for name, function in inspect.getmembers(cls, inspect.isfunction)
+        if not name.startswith("__")
+    }
+    parameters = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+    for method, function in methods.items():
+        signature = inspect.signature(function)
+        known = _methods.setdefault(method, signature)
+        if list(known.parameters) != list(signature.parameters):
+            raise TypeError(
+                f"{cls.__qualname__}.{method}{signature} must name its arguments as the other "
+                f"formulas do: {method}{known}"
+            )
+    name = f"{cls.__module__}.{cls.__qualname__}{parameters}@{_digest(cls, methods)}"
+    _classes[name] = cls
+    for parameter in set(parameters) - _parameters:
+        make_attribute_wrapper(FormulaType, parameter, parameter)
+    _parameters.update(parameters)
+    for method in methods:
+        _expose(method)
+    return FormulaType(name, parameters)
+
+
+def _digest(cls: type, methods: Mapping[str, FunctionType]) -> str:
+    """Identify the code of a class: its bytecode, what it calls and, if any, its source file."""
+    digest = hashlib.sha256()
+    seen: set[FunctionType] = set()
+    for name, function in methods.items():
+        if function.__closure__ and "__class__" not in function.__code__.co_freevars:
+            raise TypeError(
+                f"{cls.__qualname__}.{name} uses a local variable of the function it was defined "
+                "in: make it a field of the dataclass"
+            )
+        _digest_code(digest, function, seen)
+    for base in cls.__mro__:
+        if base.__module__ != Formula.__module__ and base is not object:
+            try:
+                digest.update(Path(inspect.getfile(base)).read_bytes())
+            except (OSError, TypeError):  # typed into an interpreter or a notebook
+                continue
+    return digest.hexdigest()[:16]
+
+
+def _digest_code(digest: Any, function: FunctionType, seen: set[FunctionType]) -> None:
+    if function in seen:
+        return
+    seen.add(function)
+    used = [function.__globals__.get(name) for name in function.__code__.co_names]
+    constants = [value for value in used if isinstance(value, (int, float))]
+    digest.update(marshal.dumps((function.__code__, constants), 2))
+    for value in used:
+        if isinstance(value, Dispatcher):
+            _digest_code(digest, value.py_func, seen)
+
+
+@functools.cache
+def _expose(method: str) -> None:
+    def implementation(self: Any, *arguments: Any) -> Any:
+        return getattr(_classes[self.name], method, None)
+
+    implementation.__signature__ = _methods[method]  # type: ignore[attr-defined]
+    overload_method(FormulaType, method, jit_options=OPTIONS, strict=False)(implementation)
+
+
+@typeof_impl.register(Formula)
+def _typeof(value: Formula, _context: Any) -> FormulaType:
+    return formula_type(type(value))
+
+
+@register_model(FormulaType)
+class _FormulaModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, formula: FormulaType):
+        super().__init__(manager, formula, [(p, types.float64) for p in formula.parameters])
+
+
+@unbox(FormulaType)
+def _unbox(formula: FormulaType, value: Any, c: Any) -> NativeValue:
+    struct = cgutils.create_struct_proxy(formula)(c.context, c.builder)
+    for parameter in formula.parameters:
+        attribute = c.pyapi.object_getattr_string(value, parameter)
+        with c.builder.if_then(cgutils.is_not_null(c.builder, attribute), likely=True):
+            setattr(struct, parameter, c.pyapi.float_as_double(attribute))
+            c.pyapi.decref(attribute)
+    error = cgutils.is_not_null(c.builder, c.pyapi.err_occurred())
+    return NativeValue(struct._getvalue(), is_error=error)

@@ -1,0 +1,81 @@
+"""The ledger: how many entries of the data were looked at.
+
+A row costs its width in the dense count, the model of the theorems, and its stored entries in the
+other, which is what is really touched. What a certificate reads is counted apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn.data.rows import Rows, lengths
+
+__all__ = ["Ledger", "Reads"]
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Entries of the data that were read.
+
+    Attributes
+    ----------
+    dense : int
+        A row costs the number of columns.
+    nnz : int
+        A row costs the number of its stored entries.
+    certificate : int
+        Stored entries read to certify the answer, not to find it.
+
+    Examples
+    --------
+    >>> Reads(dense=20, nnz=7, certificate=0) + Reads(dense=10, nnz=3, certificate=5)
+    Reads(dense=30, nnz=10, certificate=5)
+    """
+
+    dense: int = 0
+    nnz: int = 0
+    certificate: int = 0
+
+    def __add__(self, other: Reads) -> Reads:
+        return Reads(
+            self.dense + other.dense, self.nnz + other.nnz, self.certificate + other.certificate
+        )
+
+
+class Ledger:
+    """Counts the rows that a solver visits.
+
+    Examples
+    --------
+    >>> from skimlearn.data.rows import as_rows
+    >>> ledger = Ledger(as_rows([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+    >>> ledger.visit(np.array([0, 0, 1]))
+    >>> ledger.reads
+    Reads(dense=9, nnz=9, certificate=0)
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.width = rows.shape[1]
+        self.lengths = lengths(rows)
+        self.total = int(self.lengths.sum())
+        self.reads = Reads()
+
+    def visit(self, order: NDArray[np.int64]) -> None:
+        """Count visits to the rows of ``order``."""
+        self.reads += Reads(len(order) * self.width, int(self.lengths[order].sum()))
+
+    def pass_over(self) -> None:
+        """Count one reading of all rows."""
+        self.reads += Reads(len(self.lengths) * self.width, self.total)
+
+    def certify(self, entries: int) -> None:
+        """Count entries read for a certificate."""
+        self.reads += Reads(certificate=int(entries))
+
+    def affordable(self, order: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+        """The longest beginning of ``order`` that keeps the stored entries read within a limit."""
+        costs = np.cumsum(self.lengths[order])
+        return order[: int(np.searchsorted(costs, limit - self.reads.nnz, side="right"))]

@@ -1,0 +1,314 @@
+"""Rows of a matrix, dense or sparse, behind one interface.
+
+A solver's kernel never asks which kind of rows it has: the class picks the inner loop when the
+kernel is compiled. Arrays are viewed, not copied: float32 stays float32 (sums are in float64),
+read-only and memory-mapped arrays are fine, and so is any order of a dense array.
+
+Inside kernels:
+
+=========================  ===========================================================
+``dot(rows, i, w)``        <row i, w>
+``add(rows, i, c, w)``     w += c * row i
+=========================  ===========================================================
+
+Outside: `as_rows` (checks and views a matrix), `responses`, `combine`, `lengths`, `norms`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from skimlearn._jit import dispatch, kernel
+
+__all__ = ["Csr", "Dense", "Rows", "as_rows"]
+
+
+class Dense(NamedTuple):
+    """A dense matrix."""
+
+    values: NDArray[Any]  # (n, d), float32 or float64
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+
+class Csr(NamedTuple):
+    """A sparse matrix stored by rows."""
+
+    values: NDArray[Any]  # (nnz,), float32 or float64
+    columns: NDArray[Any]  # (nnz,), unsigned: numba then skips its check for negative indices
+    starts: NDArray[np.uint64]  # (n + 1,), need not begin at 0
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return len(self.starts) - 1, self.width
+
+
+Rows = Dense | Csr
+
+
+def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
+    """Check a matrix and view it as rows, without a copy where none is needed.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        Floats of 32 or 64 bits are taken as they are; other numbers are converted to float64.
+        Sparse formats other than CSR are converted; unsorted or duplicate indices are mended in
+        a copy.
+
+    Returns
+    -------
+    Dense or Csr
+
+    Raises
+    ------
+    ValueError
+        If an entry is nan or infinite, an index is out of range, or the shape is not (n, d).
+
+    Examples
+    --------
+    >>> as_rows([[1.0, 0.0], [0.0, 2.0]]).shape
+    (2, 2)
+    """
+    if isinstance(X, Dense | Csr):
+        return X
+    if sp.issparse(X):
+        return _csr_rows(X)
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, but has shape {values.shape}: "
+            "use X.reshape(-1, 1) for a single column or X.reshape(1, -1) for a single row"
+        )
+    values = _as_float(values)
+    rows = Dense(_frozen(values))
+    bad = _first_not_finite_dense(rows.values)
+    if bad >= 0:
+        i, j = divmod(bad, values.shape[1])
+        raise _not_finite(values[i, j], i, j)
+    return rows
+
+
+def _csr_rows(X: Any) -> Csr:
+    matrix = X.tocsr()
+    if matrix.ndim != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, but has {matrix.ndim}")
+    n, d = matrix.shape
+    values, columns, starts = _as_float(matrix.data), matrix.indices, matrix.indptr
+    if columns.dtype not in (np.int32, np.int64):
+        columns = columns.astype(np.int64)
+    if len(starts) != n + 1 or starts[0] != 0 or starts[-1] > min(len(values), len(columns)):
+        raise ValueError(
+            "the row pointers (indptr) of X do not fit its data: they must be "
+            f"{n + 1} numbers from 0 to at most {min(len(values), len(columns))}; "
+            "build the matrix anew, e.g. from its COO form"
+        )
+    if np.any(starts[1:] < starts[:-1]):
+        i = int(np.argmax(starts[1:] < starts[:-1]))
+        raise ValueError(
+            f"the row pointers (indptr) of X fall from {starts[i]} to {starts[i + 1]} at row {i}: "
+            "build the matrix anew, e.g. from its COO form"
+        )
+    rows = Csr(
+        _frozen(values),
+        _frozen(columns.view(np.uint32 if columns.dtype.itemsize == 4 else np.uint64)),
+        _frozen(starts.astype(np.uint64)),
+        int(d),
+    )
+    fault, k = _inspect_csr(rows)
+    if fault == OUT_OF_RANGE:
+        i = int(np.searchsorted(starts, k, side="right")) - 1
+        raise ValueError(
+            f"row {i} of X has the column index {columns[k]}, but X has {d} columns (0 to {d - 1}): "
+            "mend the indices or give the matrix its true shape"
+        )
+    if fault == NOT_FINITE:
+        i = int(np.searchsorted(starts, k, side="right")) - 1
+        raise _not_finite(values[k], i, int(columns[k]))
+    if fault == OUT_OF_ORDER:
+        matrix = sp.csr_array((values.copy(), columns.copy(), starts.copy()), shape=(n, d))
+        matrix.sum_duplicates()
+        return _csr_rows(matrix)
+    return rows
+
+
+def _as_float(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype in (np.float32, np.float64) and values.dtype.isnative:
+        return values
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers")
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must hold numbers, but its dtype is {values.dtype} ({error}): encode text and "
+            "categories as numbers first"
+        ) from error
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A plain read-only view, so that every origin of an array gives kernels one type."""
+    view = np.asarray(array).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def _not_finite(value: Any, i: int, j: int) -> ValueError:
+    name = "NaN" if np.isnan(value) else "infinity"
+    return ValueError(
+        f"Input X contains {name} (row {i}, column {j}): impute or drop missing values and scale "
+        "or clip infinite ones before the fit"
+    )
+
+
+# ------------------------------------------------------------------------------------- inspection
+
+FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER = range(4)
+
+
+@kernel
+def _inspect_csr(rows):
+    """The first fault of a sparse matrix and its position; unsorted rows only if nothing else."""
+    disorder = -1
+    for i in range(len(rows.starts) - 1):
+        start, stop = rows.starts[i], rows.starts[i + 1]
+        check = 0.0
+        for k in range(start, stop):
+            if rows.columns[k] >= rows.width:
+                return OUT_OF_RANGE, np.int64(k)
+            check += rows.values[k] * 0.0
+            if k > start and rows.columns[k] <= rows.columns[k - 1]:
+                disorder = np.int64(k)
+        if check != 0.0:
+            for k in range(start, stop):
+                if not np.isfinite(rows.values[k]):
+                    return NOT_FINITE, np.int64(k)
+    if disorder >= 0:
+        return OUT_OF_ORDER, disorder
+    return FINE, -1
+
+
+@kernel
+def _first_not_finite_dense(values):
+    """The position in row-major order of the first entry that is nan or infinite, or -1."""
+    n, d = values.shape
+    for i in range(n):
+        check = 0.0
+        for j in range(d):
+            check += values[i, j] * 0.0
+        if check != 0.0:
+            for j in range(d):
+                if not np.isfinite(values[i, j]):
+                    return i * d + j
+    return -1
+
+
+# --------------------------------------------------------------------------------- inside kernels
+
+
+def _dense_dot(rows, i, w):
+    """<row i, w>, accumulated in float64."""
+    total = 0.0
+    for j in range(np.uint64(rows.values.shape[1])):
+        total += w[j] * rows.values[i, j]
+    return total
+
+
+def _csr_dot(rows, i, w):
+    total = 0.0
+    for k in range(rows.starts[i], rows.starts[i + 1]):
+        total += w[rows.columns[k]] * rows.values[k]
+    return total
+
+
+def _dense_add(rows, i, c, w):
+    """w += c * row i."""
+    for j in range(np.uint64(rows.values.shape[1])):
+        w[j] += c * rows.values[i, j]
+
+
+def _csr_add(rows, i, c, w):
+    for k in range(rows.starts[i], rows.starts[i + 1]):
+        w[rows.columns[k]] += c * rows.values[k]
+
+
+def _dense_size(rows, i):
+    """How many entries of row i are stored."""
+    return np.uint64(rows.values.shape[1])
+
+
+def _csr_size(rows, i):
+    return rows.starts[i + 1] - rows.starts[i]
+
+
+def _dense_entry(rows, i, k):
+    """The column and the value of the k-th stored entry of row i."""
+    return np.uint64(k), np.float64(rows.values[i, k])
+
+
+def _csr_entry(rows, i, k):
+    at = rows.starts[i] + k
+    return np.uint64(rows.columns[at]), np.float64(rows.values[at])
+
+
+dot = dispatch("dot", {Dense: _dense_dot, Csr: _csr_dot})
+add = dispatch("add", {Dense: _dense_add, Csr: _csr_add})
+size = dispatch("size", {Dense: _dense_size, Csr: _csr_size})
+entry = dispatch("entry", {Dense: _dense_entry, Csr: _csr_entry})
+
+
+# -------------------------------------------------------------------------------- outside kernels
+
+
+@kernel
+def responses(rows, w, out):
+    """out_i = <row i, w> for all rows."""
+    for i in range(len(out)):
+        out[i] = dot(rows, i, w)
+
+
+@kernel
+def combine(rows, c, out):
+    """out += sum over i of c_i * row i."""
+    for i in range(len(c)):
+        if c[i] != 0.0:
+            add(rows, i, c[i], out)
+
+
+@kernel
+def _power_sums(rows, exponent, out):
+    for i in range(len(out)):
+        largest = 0.0
+        for k in range(size(rows, i)):
+            largest = max(largest, abs(entry(rows, i, k)[1]))
+        total = 0.0
+        if largest > 0.0 and exponent < np.inf:
+            for k in range(size(rows, i)):
+                total += (abs(entry(rows, i, k)[1]) / largest) ** exponent
+            total = total ** (1.0 / exponent)
+        else:
+            total = 1.0
+        out[i] = largest * total
+
+
+def norms(rows: Rows, exponent: float = 2.0) -> NDArray[np.float64]:
+    """The norm ||row i||_exponent of every row, without overflow."""
+    out = np.empty(rows.shape[0])
+    _power_sums(rows, float(exponent), out)
+    return out
+
+
+def lengths(rows: Rows) -> NDArray[np.int64]:
+    """The number of stored entries of every row: what reading it costs."""
+    if isinstance(rows, Csr):
+        return np.diff(rows.starts.astype(np.int64))
+    return np.full(rows.shape[0], rows.shape[1], dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Scalar mathematics: what is minimised, one small class each."""

@@ -1,0 +1,157 @@
+"""What a solver is given (`Budget`) and what it returns (`Result`)."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn.data.ledger import Reads
+
+__all__ = ["Budget", "Certificate", "Record", "Result", "Status"]
+
+
+class Status(enum.Enum):
+    """Why a solver stopped.
+
+    Examples
+    --------
+    >>> Status.CONVERGED.value
+    'the target gap was reached'
+    """
+
+    CONVERGED = "the target gap was reached"
+    EPOCHS = "the limit of epochs was reached"
+    READS = "the limit of reads was reached"
+    SECONDS = "the limit of seconds was reached"
+    STALLED = "no further progress is possible in floating point"
+    STOPPED = "the callback asked to stop"
+    INTERRUPTED = "the user interrupted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How much work a solver may do; it stops at whichever limit comes first.
+
+    Attributes
+    ----------
+    gap : float or None
+        Target: stop when the duality gap is at most ``gap`` times the primal value.
+    epochs : int or None
+        Passes over the data.
+    reads : int or None
+        Stored entries read to learn; certificates are counted apart.
+    seconds : float or None
+        Wall-clock time, certificates included.
+
+    Examples
+    --------
+    >>> Budget(gap=1e-3, seconds=10).gap
+    0.001
+    """
+
+    gap: float | None = None
+    epochs: int | None = None
+    reads: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("gap", "epochs", "reads", "seconds"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+                raise TypeError(f"{name}={value!r} of the budget must be a number or None")
+            if not value >= 0:
+                raise ValueError(f"{name}={value!r} of the budget must not be negative")
+        if self.gap is None and self.epochs is None and self.reads is None and self.seconds is None:
+            raise ValueError("a budget needs at least one of gap, epochs, reads, seconds")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of quality: the optimum lies between ``dual`` and ``primal``.
+
+    Examples
+    --------
+    >>> Certificate(primal=0.50, dual=0.49).gap <= 0.0101
+    True
+    """
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """How far the answer is from the optimum at most."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap divided by the primal value."""
+        if self.gap <= 0.0:
+            return 0.0
+        return self.gap / abs(self.primal) if self.primal != 0.0 else math.inf
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the history: the state of a run at a check."""
+
+    epoch: float
+    seconds: float
+    reads: int
+    primal: float
+    dual: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The best answer that a solver found, with its certificate.
+
+    Attributes
+    ----------
+    x : ndarray of shape (d,)
+        The primal vector: the weights.
+    bias : float
+        The intercept.
+    p : ndarray of shape (n,)
+        The dual variables behind the certificate.
+    certificate : Certificate
+        Primal value of the answer, a lower bound of the optimum, and their gap.
+    reads : Reads
+        Entries of the data that were read.
+    seconds : float
+        Wall-clock time.
+    epochs : float
+        Visits to rows divided by the number of rows.
+    status : Status
+        Why the solver stopped.
+    history : list of Record
+        One record for each check of the certificate.
+    solver : str
+        The algorithm that gave the answer.
+
+    Examples
+    --------
+    >>> from skimlearn import LinearRegressor
+    >>> result = LinearRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]).result_
+    >>> result.status
+    <Status.CONVERGED: 'the target gap was reached'>
+    """
+
+    x: NDArray[np.float64]
+    bias: float
+    p: NDArray[np.float64]
+    certificate: Certificate
+    reads: Reads
+    seconds: float
+    epochs: float
+    status: Status
+    history: list[Record] = field(repr=False)
+    solver: str = ""
+    details: dict[str, Any] = field(default_factory=dict, repr=False)

@@ -1,0 +1,227 @@
+"""The loop that all solvers share: epochs, budget, checks, the best answer, interruption.
+
+A solver is a `Method`: it visits rows in a given order, and says on demand what its answer is.
+`run` does the rest. Everything that decides the answer depends on counts, never on the clock, so
+that a seed gives the same answer on any machine (unless a limit in seconds cuts the run).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn import certificates
+from skimlearn.certificates import Dual, Primal
+from skimlearn.data.ledger import Ledger
+from skimlearn.problem import Problem
+from skimlearn.result import Budget, Certificate, Record, Result, Status
+
+__all__ = ["Callback", "Method", "Start", "run"]
+
+Vector = NDArray[np.float64]
+Order = NDArray[np.int64]
+Callback = Callable[[Record], Any]
+
+CHUNK = 4_000_000  # stored entries visited between two looks at the clock: about 10 ms
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins: weights and bias and, if known, the dual variables of the same rows."""
+
+    w: Vector
+    b: float = 0.0
+    a: Vector | None = None
+
+
+class Method(ABC):
+    """A solver in progress: its state, and how it moves."""
+
+    name = ""
+    growth = 1.5  # a check follows when the reads have grown by this factor
+
+    def __init__(self, problem: Problem, ledger: Ledger) -> None:
+        self.problem = problem
+        self.ledger = ledger
+
+    def order(self, rng: np.random.Generator) -> Order:
+        """The rows of the next epoch, in the order of the visits."""
+        return rng.permutation(self.problem.n)
+
+    @abstractmethod
+    def visit(self, order: Order) -> None:
+        """Learn from these rows, one after the other."""
+
+    @abstractmethod
+    def answer(self) -> tuple[Vector, float]:
+        """The weights and the bias that the method stands for now."""
+
+    def bound(self, answer: Primal) -> Dual:
+        """A lower bound of the optimum: by default from the slopes at the answer."""
+        return self.certified(certificates.slopes(self.problem, answer))
+
+    def certified(self, a: Vector) -> Dual:
+        """The bound of feasible variables, its reads counted."""
+        self.ledger.certify(int(self.ledger.lengths[(a != 0.0) & (self.problem.weights > 0.0)].sum()))
+        return certificates.dual(self.problem, a)
+
+    def checked(self, answer: Primal, certificate: Certificate) -> None:
+        """Learn from a check: the exact bias, the responses of all rows, the gap."""
+
+    def due(self, epochs: float, reads_at_last_check: int) -> bool:
+        """Whether a check is due now that an epoch has ended."""
+        return epochs > 1.0 and self.ledger.reads.nnz >= self.growth * reads_at_last_check
+
+
+def run(
+    method: Method,
+    budget: Budget,
+    *,
+    rng: np.random.Generator,
+    start: Start | None = None,
+    callback: Callback | None = None,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Let a method work until its budget is used up; return the best answer it had."""
+    return _Run(method, budget, rng, start, callback, stop).run()
+
+
+class _Run:
+    def __init__(
+        self,
+        method: Method,
+        budget: Budget,
+        rng: np.random.Generator,
+        start: Start | None,
+        callback: Callback | None,
+        stop: threading.Event | None,
+    ) -> None:
+        self.method, self.budget, self.rng = method, budget, rng
+        self.callback, self.stop = callback, stop
+        self.problem, self.ledger = method.problem, method.ledger
+        self.began = time.perf_counter()
+        self.visits = 0
+        self.history: list[Record] = []
+        problem = self.problem
+        # the first answers cost no reads: zero weights, and zero dual variables
+        zeros = np.zeros(problem.n)
+        self.answer = certificates.primal(problem, np.zeros(problem.d), z=zeros)
+        self.dual = certificates.dual(problem, zeros, theta=np.zeros(problem.d))
+        if start is not None:
+            self._consider(start.w, start.b)
+
+    def run(self) -> Result:
+        status = None
+        try:
+            while status is None:
+                status = self._epoch()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        if not self.history or self.history[-1].reads < self.ledger.reads.nnz:
+            self._check()
+        if self._reached():
+            status = Status.CONVERGED
+        return Result(
+            x=self.answer.w,
+            bias=self.answer.b,
+            p=self.dual.a,
+            certificate=self.certificate,
+            reads=self.ledger.reads,
+            seconds=self._seconds(),
+            epochs=self.visits / self.problem.n,
+            status=status,
+            history=self.history,
+            solver=self.method.name,
+        )
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate(self.answer.value, self.dual.value)
+
+    def _epoch(self) -> Status | None:
+        """One pass over the rows; a status if the run is over."""
+        if self.budget.epochs is not None and self.visits >= self.budget.epochs * self.problem.n:
+            return Status.EPOCHS
+        status = self._visit(self.method.order(self.rng))
+        if status is not None:
+            return status
+        last = self.history[-1].reads if self.history else 0
+        if self.method.due(self.visits / self.problem.n, last):
+            before = self.certificate.gap
+            self._check()
+            if self._reached():
+                return Status.CONVERGED
+            if self._stalled(before):
+                return Status.STALLED
+        if self.callback is not None and self.callback(self._record()):
+            return Status.STOPPED
+        return None
+
+    def _visit(self, order: Order) -> Status | None:
+        """Visit rows in chunks, with a look at the clock after each."""
+        status = None
+        if self.budget.epochs is not None:
+            order = order[: max(0, self.budget.epochs * self.problem.n - self.visits)]
+        if self.budget.reads is not None:
+            allowed = self.ledger.affordable(order, int(self.budget.reads))
+            if len(allowed) < len(order):
+                order, status = allowed, Status.READS
+        mean = max(1.0, self.ledger.total / self.problem.n)
+        chunk = max(1, int(CHUNK / mean))
+        for begin in range(0, len(order), chunk):
+            part = order[begin : begin + chunk]
+            self.method.visit(part)
+            self.ledger.visit(part)
+            self.visits += len(part)
+            if self.stop is not None and self.stop.is_set():
+                return Status.INTERRUPTED
+            if self.budget.seconds is not None and self._seconds() >= self.budget.seconds:
+                return Status.SECONDS
+        return status
+
+    def _check(self) -> None:
+        """Certify the present answer; keep it if it is the best."""
+        w, b = self.method.answer()
+        if np.isfinite(w).all():
+            answer = self._consider(w, b)
+            bound = self.method.bound(answer)
+            if bound.value > self.dual.value:
+                self.dual = bound
+            self.method.checked(answer, self.certificate)
+        self.history.append(self._record())
+
+    def _consider(self, w: Vector, b: float) -> Primal:
+        answer = certificates.primal(self.problem, w, b)
+        self.ledger.certify(self.ledger.total)
+        if answer.value <= self.answer.value:
+            self.answer = answer
+        return answer
+
+    def _reached(self) -> bool:
+        target = self.budget.gap
+        return target is not None and self.certificate.relative_gap <= target
+
+    def _stalled(self, before: float) -> bool:
+        """Whether the gap is at the level of rounding and no longer falls."""
+        certificate = self.certificate
+        return certificate.gap <= 1e-13 * abs(certificate.primal) and certificate.gap >= before
+
+    def _seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def _record(self) -> Record:
+        return Record(
+            epoch=self.visits / self.problem.n,
+            seconds=self._seconds(),
+            reads=self.ledger.reads.nnz,
+            primal=self.answer.value,
+            dual=self.dual.value if math.isfinite(self.dual.value) else -math.inf,
+        )

@@ -1,0 +1,175 @@
+"""What the stochastic solvers share: which iterate they answer with, and the dual of their visits.
+
+A method keeps the running sum of its iterates at no extra cost per step. From it come
+
+``"last"``      the last iterate;
+``"mean"``      the mean of all;
+``"tail"``      the mean of the last half to three quarters, free of the first steps' noise: the sum
+                is remembered when the number of steps passes n/8, n/4, n/2, n, 2n, ...;
+``"random"``    one iterate drawn uniformly from all, as in the theorems of Pegasos and PGS.
+
+The visits also give dual variables: minus the mean slope of each row, over all steps.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn import certificates
+from skimlearn.certificates import Dual, Primal
+from skimlearn.data.ledger import Ledger
+from skimlearn.data.rows import norms
+from skimlearn.problem import Problem
+from skimlearn.result import Certificate
+from skimlearn.solvers._run import Method, Order, Vector
+
+__all__ = ["AVERAGES", "Stochastic", "shift"]
+
+AVERAGES = ("last", "mean", "tail", "random")
+
+
+class Stochastic(Method):
+    """A method that moves at every visit and may answer with an average of its iterates."""
+
+    sampling = "permuted"
+    batch_size = 1
+
+    def __init__(
+        self, problem: Problem, ledger: Ledger, average: str, rng: np.random.Generator
+    ) -> None:
+        super().__init__(problem, ledger)
+        if average not in AVERAGES:
+            raise ValueError(f"average={average!r} must be one of {AVERAGES}")
+        self.average = average
+        self.rng = rng
+        self.steps = 0
+        self.centre = 0.0  # a free bias is regularised towards this value, its last exact optimum
+        self.pulls = np.zeros(problem.n)  # sums of minus the slopes, for the dual
+        self.marks: list[tuple[int, Vector, float]] = []
+        self.next_mark = max(1, problem.n // (8 * self.batch_size))
+        self.drawn: tuple[Vector, float] = (np.zeros(problem.d), 0.0)
+
+    @abstractmethod
+    def move(self, order: Order) -> None:
+        """Make the steps of these visits, in the kernel."""
+
+    @abstractmethod
+    def last(self) -> tuple[Vector, float]:
+        """The last iterate."""
+
+    @abstractmethod
+    def total(self) -> tuple[Vector, float]:
+        """The sum of all iterates so far."""
+
+    @abstractmethod
+    def recentre(self, w: Vector, b: float) -> None:
+        """Let a free bias be regularised towards b, the best one for the weights w."""
+
+    def order(self, rng: np.random.Generator) -> Order:
+        n = self.problem.n
+        return rng.permutation(n) if self.sampling == "permuted" else rng.integers(0, n, n)
+
+    def visit(self, order: Order) -> None:
+        """Make the steps, stopping where an iterate or a sum is to be remembered."""
+        k = self.batch_size
+        count = -(-len(order) // k)
+        stops = {count}
+        chosen = 0
+        if self.average == "random":  # one of all steps so far, uniformly
+            chosen = int(self.rng.integers(1, self.steps + count + 1)) - self.steps
+            if chosen > 0:
+                stops.add(chosen)
+        while self.average == "tail" and self.next_mark < self.steps + count:
+            if self.next_mark > self.steps:
+                stops.add(self.next_mark - self.steps)
+            self.next_mark *= 2
+        done = 0
+        for stop in sorted(stops):
+            self.move(order[done * k : stop * k])
+            self.steps += stop - done
+            done = stop
+            if stop == chosen:
+                self.drawn = self.last()
+            if self.average == "tail" and (stop < count or self.steps == self.next_mark):
+                self.marks = [*self.marks[-1:], (self.steps, *self.total())]
+                if self.steps == self.next_mark:
+                    self.next_mark *= 2
+
+    def answer(self) -> tuple[Vector, float]:
+        if self.steps == 0 or self.average == "last":
+            return self.last()
+        if self.average == "random":
+            return self.drawn
+        w, b = self.total()
+        steps = self.steps
+        for mark, w_then, b_then in self.marks:
+            if self.steps >= 2 * mark or len(self.marks) == 1:
+                if mark == self.steps:
+                    continue
+                w, b, steps = w - w_then, b - b_then, self.steps - mark
+                break
+        return w / steps, b / steps
+
+    def bound(self, answer: Primal) -> Dual:
+        """The better of two lower bounds: from the answer's slopes, and from the visits."""
+        from_answer = super().bound(answer)
+        if math.isfinite(self.problem.loss.curvature()):
+            return from_answer
+        mean = self.pulls * (self.problem.n / max(1, self.steps * self.batch_size))
+        from_visits = self.certified(certificates.feasible(self.problem, mean))
+        return max(from_answer, from_visits, key=lambda bound: bound.value)
+
+    def checked(self, answer: Primal, certificate: Certificate) -> None:
+        if self.problem.bias == "free":
+            self.recentre(answer.w, answer.b)
+
+
+def squared_reach(problem: Problem, ledger: Ledger, exponent: float) -> float:
+    """The largest m_i (||x_i||_q^2 + 1): how far one step can move a prediction; one pass."""
+    ledger.pass_over()
+    lengths = norms(problem.rows, exponent)
+    with np.errstate(over="ignore"):
+        reach = float((problem.weights * (lengths**2 + 1.0)).max())
+    if not math.isfinite(reach):
+        raise ValueError(
+            f"the rows of X are too long: the largest norm is {lengths.max():.3g} and its square "
+            "overflows; scale the features (e.g. with StandardScaler or MaxAbsScaler)"
+        )
+    return reach
+
+
+def shift(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
+    """How many steps to start ahead, so that the first steps are no longer than is safe.
+
+    A step of 1 / (alpha t) on a loss of curvature L overshoots until t is about
+    L (||x||^2 + 1) / alpha; losses whose slope is bounded recover from it, others explode.
+    """
+    curvature = problem.loss.curvature()
+    if not math.isfinite(curvature):
+        curvature = 1.0
+    return curvature * squared_reach(problem, ledger, exponent) / problem.alpha
+
+
+def check_slope(problem: Problem) -> None:
+    """Refuse a loss whose steps could explode."""
+    low, high = problem.loss.dual_bounds(1.0)
+    bounded = -1e12 < low and high < 1e12
+    if not bounded and not math.isfinite(problem.loss.curvature()):
+        raise ValueError(
+            f"the slope of loss={problem.loss!r} is unbounded, so the solver needs to know how "
+            "fast it grows: give the loss a method curvature(self) that returns a bound on the "
+            "derivative of the slope, or use solver='dual'"
+        )
+
+
+def check_averages(average: str, allowed: tuple[str, ...], solver: str) -> None:
+    """Refuse an average that a solver does not have."""
+    if average not in allowed:
+        raise ValueError(f"average={average!r} must be one of {allowed} for solver={solver!r}")
+
+
+Slopes = NDArray[np.float64]
