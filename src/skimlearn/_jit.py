@@ -25,10 +25,11 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numba.core import cgutils, types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import (
@@ -42,7 +43,9 @@ from numba.extending import (
     unbox,
 )
 
-FAST = {"reassoc", "contract", "arcp", "nsz"}  # vectorise sums, but keep nan and inf meaningful
+# Vectorise sums, but keep nan and inf meaningful. Not "arcp": it turns x / c into x * (1 / c),
+# which is infinite for a subnormal c.
+FAST = {"reassoc", "contract", "nsz"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -55,9 +58,11 @@ def cache_directory() -> Path | None:
     Numba notices a change in the file of a kernel, but not in the files that the kernel calls
     into. A folder named after all of the source closes that gap.
     """
-    root = os.environ.get("NUMBA_CACHE_DIR")
+    root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     if not root:
-        root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        root = os.path.expanduser("~/.cache")
+        if root.startswith("~"):  # a user without a home: do not make a folder named "~"
+            return None
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -81,7 +86,7 @@ def kernel(function: Function) -> Function:
     compiled: Any = numba.njit(**OPTIONS)(function)
     folder = cache_directory()
     if numba.config.DISABLE_JIT or folder is None:
-        return compiled  # type: ignore[no-any-return]
+        return compiled
     previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
     try:
         compiled.enable_caching()
@@ -89,7 +94,7 @@ def kernel(function: Function) -> Function:
         pass
     finally:
         numba.config.CACHE_DIR = previous
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 def dispatch(name: str, implementations: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -121,7 +126,7 @@ class Formula:
     """
 
 
-class FormulaType(types.Type):  # type: ignore[misc]
+class FormulaType(types.Type):
     """Numba's view of a `Formula` subclass, identified by its name and a digest of its code.
 
     It holds text only, so that a cached kernel never needs to import the class of a user.
@@ -146,14 +151,17 @@ def formula_type(cls: type[Formula]) -> FormulaType:
         if not name.startswith("__")
     }
     parameters = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
-    for method, function in methods.items():
-        signature = inspect.signature(function)
-        known = _methods.setdefault(method, signature)
-        if list(known.parameters) != list(signature.parameters):
-            raise TypeError(
-                f"{cls.__qualname__}.{method}{signature} must name its arguments as the other "
-                f"formulas do: {method}{known}"
-            )
+    for method in methods:
+        for base in reversed(cls.__mro__):  # the base class first: it sets the standard
+            if method not in vars(base):
+                continue
+            signature = inspect.signature(vars(base)[method])
+            known = _methods.setdefault(method, signature)
+            if list(known.parameters) != list(signature.parameters):
+                raise TypeError(
+                    f"{base.__qualname__}.{method}{signature} must name its arguments as the other "
+                    f"formulas do: {method}{known}"
+                )
     name = f"{cls.__module__}.{cls.__qualname__}{parameters}@{_digest(cls, methods)}"
     _classes[name] = cls
     for parameter in set(parameters) - _parameters:
@@ -169,7 +177,7 @@ def _digest(cls: type, methods: Mapping[str, FunctionType]) -> str:
     digest = hashlib.sha256()
     seen: set[FunctionType] = set()
     for name, function in methods.items():
-        if function.__closure__ and "__class__" not in function.__code__.co_freevars:
+        if set(function.__code__.co_freevars) - {"__class__"}:
             raise TypeError(
                 f"{cls.__qualname__}.{name} uses a local variable of the function it was defined "
                 "in: make it a field of the dataclass"
@@ -188,12 +196,34 @@ def _digest_code(digest: Any, function: FunctionType, seen: set[FunctionType]) -
     if function in seen:
         return
     seen.add(function)
-    used = [function.__globals__.get(name) for name in function.__code__.co_names]
-    constants = [value for value in used if isinstance(value, (int, float))]
-    digest.update(marshal.dumps((function.__code__, constants), 2))
-    for value in used:
+    digest.update(marshal.dumps(function.__code__, 2))
+    used = _used(function)
+    while used:
+        value = used.pop()
         if isinstance(value, Dispatcher):
             _digest_code(digest, value.py_func, seen)
+        elif isinstance(value, tuple):
+            used.extend(value)
+        elif isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
+        elif isinstance(value, (int, float, complex, str, np.generic)):
+            digest.update(repr(value).encode())
+
+
+def _used(function: FunctionType) -> list[Any]:
+    """What a function takes from outside: numba freezes it into the machine code."""
+    codes = [function.__code__]
+    for code in codes:  # grows: functions and comprehensions inside of the function
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+    names = {name: None for code in codes for name in code.co_names}
+    scopes = [function.__globals__]
+    values = [cell.cell_contents for cell in function.__closure__ or ()]
+    for scope in scopes:  # grows: the modules whose attributes it may use
+        for value in (scope[name] for name in names if name in scope):
+            values.append(value)
+            if isinstance(value, ModuleType) and not any(s is vars(value) for s in scopes):
+                scopes.append(vars(value))
+    return values
 
 
 @functools.cache
@@ -207,11 +237,12 @@ def _expose(method: str) -> None:
 
 @typeof_impl.register(Formula)
 def _typeof(value: Formula, _context: Any) -> FormulaType:
-    return formula_type(type(value))
+    cls: Any = type(value)
+    return formula_type(cls)
 
 
 @register_model(FormulaType)
-class _FormulaModel(models.StructModel):  # type: ignore[misc]
+class _FormulaModel(models.StructModel):
     def __init__(self, manager: Any, formula: FormulaType):
         super().__init__(manager, formula, [(p, types.float64) for p in formula.parameters])
 

@@ -95,13 +95,20 @@ def make_problem(
     n, d = rows.shape
     if n == 0 or d == 0:
         raise ValueError(f"X has shape ({n}, {d}): at least one row and one column are needed")
-    target = np.ascontiguousarray(np.asarray(y, dtype=np.float64))
+    target = np.asarray(y, dtype=np.float64, order="C")
     if target.shape != (n,):
-        raise ValueError(f"y has shape {target.shape}, but X has {n} rows: y must have shape ({n},)")
-    if not np.isfinite(target).all():
-        raise ValueError("y contains NaN or infinity: drop or impute those rows")
-    labels = np.isin(target, (-1.0, 1.0)).all()
-    formula = losses.resolve(loss, labels=bool(labels))
+        raise ValueError(
+            f"y has shape {target.shape}, but X has {n} rows: y must have shape ({n},)"
+        )
+    check_finite(target, "y")
+    formula = losses.resolve(loss, labels=True)
+    if formula.labels and not np.isin(target, (-1.0, 1.0)).all():
+        found = np.unique(target)
+        raise ValueError(
+            f"loss={loss!r} compares a prediction with a label, -1 or +1, but y has the values "
+            f"{', '.join(map(str, found[:5].tolist()))}{', ...' if len(found) > 5 else ''}: recode "
+            "them, or use 'squared', 'absolute', 'huber' or 'epsilon_insensitive' for numbers"
+        )
     if bias not in BIASES:
         raise ValueError(f"bias={bias!r} must be one of {BIASES}")
     return Problem(
@@ -129,6 +136,15 @@ def check_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
+def check_finite(values: Vector, name: str) -> None:
+    """Raise an error that says where the first nan or infinite entry is."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        i = int(np.argmax(bad))
+        kind = "NaN" if np.isnan(values[i]) else "infinity"
+        raise ValueError(f"{name} contains {kind} (row {i}): drop or impute such rows")
+
+
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector:
     """Weights of mean 1 from non-negative weights of the rows."""
     if sample_weight is None:
@@ -138,12 +154,10 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, but X has {n} rows: one weight for each row"
         )
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight contains NaN or infinity")
+    check_finite(weights, "sample_weight")
     if (weights < 0.0).any():
-        raise ValueError(
-            f"sample_weight has negative entries (least: {weights.min()}): weights must be >= 0"
-        )
+        i = int(np.argmax(weights < 0.0))
+        raise ValueError(f"sample_weight[{i}]={weights[i]} is negative: weights must be >= 0")
     largest = weights.max()
     if largest == 0.0:
         raise ValueError("sample_weight is zero for all rows: at least one must be positive")

@@ -99,36 +99,27 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
 
 
 def _csr_rows(X: Any) -> Csr:
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, but has shape {X.shape}")
     matrix = X.tocsr()
-    if matrix.ndim != 2:
-        raise ValueError(f"X must have two dimensions, rows and columns, but has {matrix.ndim}")
     n, d = matrix.shape
     values, columns, starts = _as_float(matrix.data), matrix.indices, matrix.indptr
     if columns.dtype not in (np.int32, np.int64):
         columns = columns.astype(np.int64)
-    if len(starts) != n + 1 or starts[0] != 0 or starts[-1] > min(len(values), len(columns)):
-        raise ValueError(
-            "the row pointers (indptr) of X do not fit its data: they must be "
-            f"{n + 1} numbers from 0 to at most {min(len(values), len(columns))}; "
-            "build the matrix anew, e.g. from its COO form"
-        )
-    if np.any(starts[1:] < starts[:-1]):
-        i = int(np.argmax(starts[1:] < starts[:-1]))
-        raise ValueError(
-            f"the row pointers (indptr) of X fall from {starts[i]} to {starts[i + 1]} at row {i}: "
-            "build the matrix anew, e.g. from its COO form"
-        )
+    fault = _fault_of_starts(starts, n, len(values), len(columns))
+    if fault:
+        raise ValueError(f"X is broken: {fault}; build the matrix anew, e.g. from its COO form")
     rows = Csr(
         _frozen(values),
         _frozen(columns.view(np.uint32 if columns.dtype.itemsize == 4 else np.uint64)),
-        _frozen(starts.astype(np.uint64)),
+        _frozen(starts.view(np.uint64) if starts.dtype == np.int64 else starts.astype(np.uint64)),
         int(d),
     )
     fault, k = _inspect_csr(rows)
     if fault == OUT_OF_RANGE:
         i = int(np.searchsorted(starts, k, side="right")) - 1
         raise ValueError(
-            f"row {i} of X has the column index {columns[k]}, but X has {d} columns (0 to {d - 1}): "
+            f"row {i} of X has the column index {columns[k]}, but X has {d} columns: "
             "mend the indices or give the matrix its true shape"
         )
     if fault == NOT_FINITE:
@@ -141,18 +132,49 @@ def _csr_rows(X: Any) -> Csr:
     return rows
 
 
+def _fault_of_starts(starts: NDArray[Any], n: int, values: int, columns: int) -> str:
+    """What is wrong with the parts of a CSR matrix; spare room behind the last row is fine."""
+    if values != columns:
+        return f"it has {values} values (data) but {columns} column indices (indices)"
+    if len(starts) != n + 1:
+        return f"it has {len(starts)} row pointers (indptr), but {n} rows need {n + 1}"
+    if starts[0] != 0:
+        return f"its row pointers (indptr) begin at {starts[0]} instead of 0"
+    falls = starts[1:] < starts[:-1]
+    if falls.any():
+        i = int(np.argmax(falls))
+        return f"its row pointers (indptr) fall from {starts[i]} to {starts[i + 1]} at row {i}"
+    if starts[-1] > values:
+        return f"its row pointers (indptr) end at {starts[-1]}, but it has {values} values"
+    return ""
+
+
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype in (np.float32, np.float64) and values.dtype.isnative:
         return values
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers")
+    if values.dtype.kind not in "biufO":
+        raise ValueError(
+            f"X must hold numbers, but its dtype is {values.dtype}: encode text, dates and "
+            "categories as numbers first"
+        )
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
+        place, value = next((p, v) for p, v in np.ndenumerate(values) if not _is_number(v))
         raise ValueError(
-            f"X must hold numbers, but its dtype is {values.dtype} ({error}): encode text and "
+            f"X must hold numbers, but holds {value!r} at {place}: encode text, dates and "
             "categories as numbers first"
         ) from error
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -310,5 +332,5 @@ def norms(rows: Rows, exponent: float = 2.0) -> NDArray[np.float64]:
 def lengths(rows: Rows) -> NDArray[np.int64]:
     """The number of stored entries of every row: what reading it costs."""
     if isinstance(rows, Csr):
-        return np.diff(rows.starts.astype(np.int64))
+        return np.diff(rows.starts).astype(np.int64)
     return np.full(rows.shape[0], rows.shape[1], dtype=np.int64)

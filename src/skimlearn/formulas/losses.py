@@ -20,9 +20,11 @@ real number.
     >>> @dataclass(frozen=True)
     ... class LogCosh(losses.Loss):
     ...     '''log cosh of the residual: squared when small, absolute when large.'''
+    ...
     ...     def value(self, z, y):
     ...         r = abs(z - y)
     ...         return r + math.log1p(math.exp(-2 * r)) - math.log(2)
+    ...
     ...     def slope(self, z, y):
     ...         return math.tanh(z - y)
     >>> round(LogCosh().conjugate(0.5, 0.0), 6)  # found numerically
@@ -54,6 +56,7 @@ __all__ = [
 ]
 
 FAR = 1e15  # farther than any response: beyond it a slope is taken as its limit
+HUGE = 1e300  # twice of it is still finite
 TINY = 1e-30  # keeps a step finite for a row of zeros
 
 
@@ -101,29 +104,20 @@ class Loss(Formula):
     def dual_step(self, a, z, h, y):
         """The maximiser of -l*(-a') - (a' - a) z - h (a' - a)^2 / 2, as a proximal point.
 
-        With u the point where u + h slope(u) crosses z - h a, the answer is (z - h a - u) / h.
+        With u = z + v the point where v + h (a + slope(u)) changes its sign, the answer is
+        a + v / h: bisection between v = 0 and v = -h (a + slope(z)).
         """
         h = max(h, TINY)
-        target = z - h * a
-        low, high = self.dual_bounds(y)
-        reach = 1.0 + abs(target)
-        left, right = target, target
-        while reach < FAR and left - target + h * self.slope(left, y) > 0.0:
-            left -= reach
-            reach *= 2.0
-        reach = 1.0 + abs(target)
-        while reach < FAR and right - target + h * self.slope(right, y) < 0.0:
-            right += reach
-            reach *= 2.0
+        reach = min(max(-h * (a + self.slope(z, y)), -HUGE), HUGE)
+        left, right = min(reach, 0.0), max(reach, 0.0)
         for _ in range(110):
             middle = 0.5 * (left + right)
-            if middle - target + h * self.slope(middle, y) < 0.0:
+            if middle + h * (a + self.slope(z + middle, y)) < 0.0:
                 left = middle
             else:
                 right = middle
-        if self.slope(right, y) - self.slope(left, y) < 1e-9:  # no kink: the slope is sharper
-            return -self.slope(0.5 * (left + right), y)
-        return min(max((target - left) / h, low), high)
+        # without a kink at u the bounds are close to each other, and sharper than the quotient
+        return min(max(a + left / h, -self.slope(z + right, y)), -self.slope(z + left, y))
 
 
 @dataclass(frozen=True)
@@ -167,7 +161,8 @@ class SquaredHinge(Loss):
     labels: ClassVar[bool] = True
 
     def value(self, z, y):
-        return 0.5 * max(0.0, 1.0 - y * z) ** 2
+        r = max(0.0, 1.0 - y * z)
+        return 0.5 * r * r
 
     def slope(self, z, y):
         return -y * max(0.0, 1.0 - y * z)
@@ -222,12 +217,14 @@ class Log(Loss):
         return total
 
     def dual_step(self, a, z, h, y):
-        # u = y z + h (b - y a) with b = 1 / (1 + exp(u)): increasing in u, solved by Newton's
-        # method inside a bracket
-        start, b = y * z - h * y * a, y * a
-        low, high = start, start + h
-        u = start + h * min(max(b, 0.0), 1.0)
-        for _ in range(60):
+        # u = start + h b with b = 1 / (1 + exp(u)), solved by Newton's method inside a bracket.
+        # It is narrow for any h because b < exp(-u) and 1 - b < exp(u).
+        start = y * (z - h * a)
+        reach = math.log1p(h)
+        low = max(start, min(start + h, 0.0) - reach)
+        high = min(start + h, max(start, 0.0) + reach)
+        u, b = min(max(y * z, low), high), 0.0
+        for _ in range(100):
             e = math.exp(-abs(u))
             b = (e if u > 0.0 else 1.0) / (1.0 + e)
             error = u - start - h * b
@@ -239,7 +236,7 @@ class Log(Loss):
             if abs(step) <= 1e-14 * (1.0 + abs(u)):
                 break
             u -= step
-            if u < low or u > high:
+            if not low < u < high:
                 u = 0.5 * (low + high)
         return y * b
 
@@ -255,7 +252,7 @@ class Squared(Loss):
     """
 
     def value(self, z, y):
-        return 0.5 * (z - y) ** 2
+        return 0.5 * (z - y) * (z - y)
 
     def slope(self, z, y):
         return z - y

@@ -168,12 +168,12 @@ class SquaredLp(Regularizer):
 
     def penalty(self, w: Vector) -> float:
         norm = _norm(w, self.p)
-        return norm**2 / (2.0 * (self.p - 1.0)) if norm <= self.radius * (1 + 1e-12) else math.inf
+        return norm * norm / (2 * (self.p - 1)) if norm <= self.radius * (1 + 1e-12) else math.inf
 
     def penalty_dual(self, theta: Vector) -> float:
         length = (self.p - 1.0) * _norm(theta, self.exponent())
-        excess = max(0.0, length - self.radius)
-        return (length**2 - excess**2) / (2.0 * (self.p - 1.0))
+        excess = max(0.0, length - self.radius)  # r* = (length^2 - excess^2) / (2 (p - 1))
+        return min(length, self.radius) * (length + excess) / (2.0 * (self.p - 1.0))
 
     def link(self, theta: Vector) -> Vector:
         largest = float(np.abs(theta).max(initial=0.0))
@@ -267,8 +267,9 @@ class Entropic(Regularizer):
     def link(self, theta: Vector) -> Vector:
         x = np.abs(theta) / self.radius
         unit = float(x.max(initial=0.0))
-        up, down = np.exp(x - unit), np.exp(-x - unit)
-        return np.copysign(self.radius * (up - down) / (up + down).sum(), theta)
+        up = np.exp(x - unit)
+        total = (up + np.exp(-x - unit)).sum()
+        return np.copysign(self.radius * up * -np.expm1(-2.0 * x) / total, theta)
 
     def unlink(self, w: Vector) -> Vector:
         c = max(self._split(w), 1e-12 * self.radius / len(w))

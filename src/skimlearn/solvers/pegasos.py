@@ -1,0 +1,231 @@
+r"""Pegasos: mini-batch sub-gradient descent for the support vector machine, and for any loss.
+
+Problem:  min over w, b of  alpha/2 ||w||^2 + bias term + (1/n) sum m_i loss(<w, x_i> + b, y_i).
+
+    A_t = k rows;   g = (1/k) sum over A_t of m_i loss'(<w_t, x_i> + b_t, y_i) x_i
+    w_{t+1} = (1 - 1/(t + t0)) w_t - g / (alpha (t + t0))
+    optional:  w_{t+1} <- min(1, radius / ||w_{t+1}||) w_{t+1},   radius^2 = mean loss at 0 / alpha
+
+The optimum lies within the radius: at the optimum alpha ||w||^2 = mean of -loss*(-a) minus mean
+loss, which is at most the mean loss of the zero predictor. For the hinge it is 1 / sqrt(alpha).
+
+The vector that is kept is z = alpha (t + t0) w = -(sum of the g), times a scalar when projecting, so
+that a step costs the entries of its rows. t0 is 0 as in the paper unless the slope is unbounded.
+
+See Shalev-Shwartz, Singer, Srebro and Cotter, "Pegasos: primal estimated sub-gradient solver for
+SVM" (2011). The theorems are about the mean and the random iterate. Visits in the order of a random
+permutation give, besides, a dual point: minus the mean slope of each row.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from skimlearn import certificates
+from skimlearn._jit import kernel
+from skimlearn.data.ledger import Ledger
+from skimlearn.data.rows import add, dot, norms
+from skimlearn.formulas.regularizers import SquaredL2
+from skimlearn.problem import Problem
+from skimlearn.result import Budget, Result
+from skimlearn.solvers import _run
+from skimlearn.solvers._mirror import settle, settle_all
+from skimlearn.solvers._run import Callback, Order, Start, Vector
+from skimlearn.solvers._stochastic import Stochastic, check_slope, shift
+
+__all__ = ["Settings", "solve"]
+
+# positions in the state of the kernel: steps; z of the bias; scale of z; ||w-part of z||^2 / scale^2;
+# sum of the iterates' coefficients; sum of the biases
+STEPS, BIAS, SCALE, SQUARE, TOTAL, BIASES = range(6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of Pegasos.
+
+    Attributes
+    ----------
+    batch_size : int
+        Rows per step (k).
+    project : bool
+        Keep the weights within the ball that holds the optimum.
+    sampling : {"permuted", "iid"}
+        Visit the rows in a fresh random order each epoch, or draw each visit independently.
+    average : {"last", "mean", "tail", "random"}
+        Which iterate is the answer.
+    t0 : float or None
+        Steps to start ahead; None for 0, or the least that is safe if the slope is unbounded.
+    """
+
+    batch_size: int = 1
+    project: bool = False
+    sampling: str = "permuted"
+    average: str = "tail"
+    t0: float | None = None
+
+
+def solve(
+    problem: Problem,
+    settings: Settings | None = None,
+    budget: Budget | None = None,
+    *,
+    seed: int | np.random.Generator | None = None,
+    start: Start | None = None,
+    callback: Callback | None = None,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Minimise the problem by Pegasos.
+
+    Examples
+    --------
+    >>> from skimlearn.problem import make_problem
+    >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
+    >>> result = solve(problem, budget=Budget(epochs=100), seed=0)
+    >>> bool(result.certificate.gap < 0.01)
+    True
+    """
+    rng = np.random.default_rng(seed)
+    method = Pegasos(problem, Ledger(problem.rows), settings or Settings(), rng, start)
+    budget = budget or Budget(epochs=10)
+    return _run.run(method, budget, rng=rng, start=start, callback=callback, stop=stop)
+
+
+class Pegasos(Stochastic):
+    """Pegasos in progress."""
+
+    name = "pegasos"
+
+    def __init__(
+        self,
+        problem: Problem,
+        ledger: Ledger,
+        settings: Settings,
+        rng: np.random.Generator,
+        start: Start | None = None,
+    ) -> None:
+        check_slope(problem)
+        if not isinstance(problem.regularizer, SquaredL2):
+            raise ValueError(
+                f"Pegasos has p=2 and no radius, not {problem.regularizer!r}: use solver='pgs', "
+                "'dual' or 'auto'"
+            )
+        self.batch_size = check_batch_size(settings.batch_size, problem.n)
+        super().__init__(problem, ledger, settings.average, rng)
+        self.sampling = settings.sampling
+        self.t0 = first_step(problem, ledger) if settings.t0 is None else float(settings.t0)
+        self.radius, self.squares = math.inf, np.zeros(0)
+        if settings.project:
+            ledger.pass_over()
+            self.squares = norms(problem.rows) ** 2
+            self.radius = math.sqrt(_loss_at_zero(problem) / problem.alpha)
+        self.z = np.zeros(problem.d)
+        self.sums, self.since = np.zeros(problem.d), np.zeros(problem.d)
+        self.slopes = np.zeros(self.batch_size)
+        self.state = np.zeros(6)
+        self.state[SCALE] = 1.0
+        if start is not None:
+            self.t0 = max(self.t0, float(problem.n))
+            self.z[:] = problem.alpha * self.t0 * start.w
+            self.state[SQUARE] = float(self.z @ self.z)
+            self.state[BIAS] = problem.alpha * self.t0 * start.b
+            self.recentre(start.w, start.b)
+
+    def move(self, order: Order) -> None:
+        problem = self.problem
+        _pegasos(
+            problem.rows, problem.y, problem.weights, problem.loss, problem.alpha,
+            problem.bias != "none", problem.bias == "regularized", self.centre, self.t0,
+            self.radius, self.squares, order, self.z, self.sums, self.since, self.slopes,
+            self.pulls, self.state,
+        )  # fmt: skip
+        self.state[SQUARE] = float(self.z @ self.z)  # no drift
+
+    def last(self) -> tuple[Vector, float]:
+        scale = 1.0 / (self.problem.alpha * max(self.steps + self.t0, 1.0))
+        return (
+            self.z * (self.state[SCALE] * scale),
+            float(self.state[BIAS]) * scale + self.centre,
+        )
+
+    def total(self) -> tuple[Vector, float]:
+        settle_all(self.state[TOTAL], self.z, self.sums, self.since)
+        return self.sums.copy(), float(self.state[BIASES])
+
+    def recentre(self, w: Vector, b: float) -> None:
+        if self.problem.bias == "free":
+            self.centre = b
+            self.state[BIAS] = 0.0
+
+
+def check_batch_size(batch_size: object, n: int) -> int:
+    """A positive whole number, at most the number of rows."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
+        raise ValueError(f"batch_size={batch_size!r} must be a whole number")
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size} must be at least 1")
+    return min(int(batch_size), n)
+
+
+def first_step(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
+    """The shift t0 that the loss needs: none if its slope is bounded."""
+    low, high = problem.loss.dual_bounds(1.0)
+    if math.isfinite(low) and math.isfinite(high) and max(-low, high) < 1e12:
+        return 0.0
+    return shift(problem, ledger, exponent)
+
+
+def _loss_at_zero(problem: Problem) -> float:
+    """The mean loss of the zero weights, with the best bias if it is free."""
+    zeros = np.zeros(problem.n)
+    return certificates.primal(problem, np.zeros(problem.d), z=zeros).value
+
+
+@kernel
+def _pegasos(
+    rows, y, m, loss, alpha, has_bias, joint, centre, t0, radius, squares, order,
+    z, sums, since, slopes, pulls, state,
+):  # fmt: skip
+    t, bias, scale, square = state[STEPS], state[BIAS], state[SCALE], state[SQUARE]
+    total, biases = state[TOTAL], state[BIASES]
+    k = len(slopes)
+    for begin in range(0, len(order), k):
+        size = min(k, len(order) - begin)
+        rate = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
+        coefficient = rate * scale  # w_t = coefficient * z
+        total += coefficient
+        biases += rate * bias + centre
+        for s in range(size):
+            i = order[begin + s]
+            slopes[s] = loss.slope(coefficient * dot(rows, i, z) + rate * bias + centre, y[i])
+            pulls[i] -= slopes[s]
+        t += 1.0
+        for s in range(size):
+            i = order[begin + s]
+            g = -m[i] * slopes[s] / size
+            if g != 0.0:
+                settle(rows, i, total, z, sums, since)
+                if radius < np.inf:
+                    square += 2.0 * (g / scale) * dot(rows, i, z) + (g / scale) ** 2 * squares[i]
+                add(rows, i, g / scale, z)
+                if has_bias:
+                    bias += g
+        if radius < np.inf:
+            extra = bias * bias if joint else 0.0
+            norm = math.sqrt(max(scale * scale * square + extra, 0.0)) / (alpha * (t + t0))
+            if norm > radius:
+                scale *= radius / norm
+                if joint:
+                    bias *= radius / norm
+                if scale < 1e-100:
+                    settle_all(total, z, sums, since)
+                    for j in range(len(z)):
+                        z[j] *= scale
+                    square *= scale * scale
+                    scale = 1.0
+    state[STEPS], state[BIAS], state[SCALE], state[SQUARE] = t, bias, scale, square
+    state[TOTAL], state[BIASES] = total, biases
