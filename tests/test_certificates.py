@@ -147,6 +147,7 @@ def random_dual(problem, rng):
 # -------------------------------------------------------------------------------- weak duality
 
 
+@pytest.mark.pure_python
 @every_loss
 @every_regularizer
 @every_bias

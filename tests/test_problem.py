@@ -11,6 +11,8 @@ from skimlearn.formulas.losses import Hinge, Huber, Loss
 from skimlearn.formulas.regularizers import Entropic, SquaredL2, SquaredLp
 from skimlearn.problem import make_problem
 
+pytestmark = pytest.mark.pure_python
+
 X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 LABELS = np.array([-1.0, 1.0, 1.0])
 NUMBERS = np.array([0.5, 1.0, -3.0])

@@ -9,6 +9,8 @@ import pytest
 from skimlearn.data.ledger import Reads
 from skimlearn.result import Budget, Certificate, Record, Result, Status
 
+pytestmark = pytest.mark.pure_python
+
 
 def test_budget_keeps_what_it_is_given():
     budget = Budget(gap=0, epochs=np.int64(3), reads=10**12, seconds=np.float32(0.5))

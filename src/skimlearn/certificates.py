@@ -52,10 +52,10 @@ def regularized(problem: Problem, w: Vector, b: float = 0.0) -> tuple[Primal, Du
     Examples
     --------
     >>> from skimlearn.problem import make_problem
-    >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
-    >>> answer, bound = regularized(problem, np.array([1.0]))
+    >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=1.0)
+    >>> answer, bound = regularized(problem, np.array([0.5]))
     >>> answer.value, bound.value
-    (0.25, 0.0)
+    (0.625, 0.5)
     """
     answer = primal(problem, w, b)
     return answer, dual(problem, slopes(problem, answer))

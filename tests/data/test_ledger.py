@@ -7,6 +7,8 @@ import scipy.sparse as sp
 from skimlearn.data.ledger import Ledger, Reads
 from skimlearn.data.rows import as_rows
 
+pytestmark = pytest.mark.pure_python
+
 # rows with 2, 0, 3 and 1 stored entries
 X = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 5.0]])
 

@@ -146,6 +146,7 @@ def test_value_is_never_negative(loss):
         assert min(loss.value(z, y) for z in np.linspace(-50, 50, 501)) >= 0.0
 
 
+@pytest.mark.pure_python
 @every_loss
 def test_curvature_bounds_the_change_of_the_slope_and_is_tight(loss):
     grid = np.linspace(-5, 5, 2001)
@@ -163,6 +164,7 @@ def test_curvature_bounds_the_change_of_the_slope_and_is_tight(loss):
 # ----------------------------------------------------------------------------- dual quantities
 
 
+@pytest.mark.pure_python
 @every_loss
 def test_dual_bounds_are_the_range_of_minus_the_slope(loss):
     for y in targets(loss):
@@ -204,6 +206,7 @@ def test_numerical_conjugate_is_the_one_on_paper(loss):
             assert loss.conjugate(s, y) == pytest.approx(exact, rel=1e-9, abs=1e-8)
 
 
+@pytest.mark.pure_python
 @every_loss
 def test_conjugate_is_infinite_outside_the_bounds(loss):
     for y in targets(loss):
@@ -304,6 +307,31 @@ def test_log_step_does_not_jump_between_the_ends_of_its_bracket():
     assert Log().dual_step(0.0, -5.0, 1e12, 1.0) == pytest.approx(2.92549715878e-11, rel=1e-9)
 
 
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """A user's loss whose slope overflows: compiled code gives infinity, plain Python an error."""
+
+    def value(self, z, y):
+        return math.exp(z) - y * z
+
+    def slope(self, z, y):
+        return math.exp(z) - y
+
+
+def test_numerical_dual_step_where_the_slope_overflows():
+    out = np.empty((2, 4))
+    a, z, h, y = (
+        np.array([-5.0, 0.0]),
+        np.array([800.0, 50.0]),
+        np.array([1.0, 10.0]),
+        np.full(2, 3.0),
+    )
+    _compiled(Poisson(), a, z, h, y, out)
+    for i in range(2):  # the optimality condition: a' = -slope(z + h (a' - a))
+        new = out[i, 3]
+        assert new == pytest.approx(3.0 - math.exp(z[i] + h[i] * (new - a[i])), rel=1e-10)
+
+
 EXTREME_H = (0.0, 5e-324, 1e-300, 1.0, 1e16, 1e300)
 EXTREME_Z = (-1e300, -1e16, -800.0, 0.0, 800.0, 1e16, 1e300)
 
@@ -319,6 +347,7 @@ def test_dual_step_survives_extremes(loss):
                     assert low <= new <= high, (a, z, h, y)  # also false for nan
 
 
+@pytest.mark.pure_python
 @every_loss
 def test_dual_step_without_a_row_is_minus_the_slope(loss):
     """h = 0 (a row of zeros): the maximiser of -l*(-a') - a' z."""
@@ -401,6 +430,7 @@ def test_squares_overflow_to_infinity_and_raise_nothing(loss):
 # ------------------------------------------------------------------------------------- the entry
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("name", sorted(losses.NAMES))
 def test_resolve_knows_every_name(name):
     assert type(resolve(name, labels=True)) is losses.NAMES[name]

@@ -58,6 +58,7 @@ def test_link_is_the_gradient_of_the_conjugate(regularizer, size):
     np.testing.assert_allclose(w, difference, rtol=1e-4, atol=1e-5 * np.abs(w).max())
 
 
+@pytest.mark.pure_python
 @every_regularizer
 @pytest.mark.parametrize("size", [1e-3, 1.0, 50.0])
 def test_fenchel_equality_at_the_link(regularizer, size):
@@ -142,6 +143,7 @@ def test_unlink_inverts_the_link_inside_the_domain(regularizer, size):
     np.testing.assert_allclose(regularizer.unlink(w), theta, rtol=1e-6, atol=1e-9 * size)
 
 
+@pytest.mark.pure_python
 @every_regularizer
 @pytest.mark.parametrize("size", [0.01, 1.0, 100.0])
 def test_link_inverts_unlink_up_to_the_edge(regularizer, size):
@@ -162,6 +164,7 @@ def test_unlink_of_sparse_weights_at_the_edge_of_the_entropic_set_is_finite():
 # --------------------------------------------------------------------------------------- domain
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("p", EXPONENTS)
 def test_ball_is_the_domain(p):
     regularizer = SquaredLp(p, 0.3)
@@ -172,6 +175,7 @@ def test_ball_is_the_domain(p):
     assert norm(regularizer.link(1e3 * w), p) == pytest.approx(0.3)
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("regularizer", ENTROPIC, ids=repr)
 def test_entropic_domain(regularizer):
     corner = np.array([0.0, -regularizer.radius, 0.0])
@@ -352,6 +356,7 @@ def test_entropic_needs_a_finite_radius():
         Entropic(math.inf)
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize(
     ("p", "radius", "expected"),
     [

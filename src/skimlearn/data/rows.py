@@ -16,6 +16,7 @@ Outside: `as_rows` (checks and views a matrix), `responses`, `combine`, `lengths
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -307,25 +308,28 @@ def combine(rows, c, out):
 
 
 @kernel
-def _power_sums(rows, exponent, out):
+def _norms(rows, exponent, out):
     for i in range(len(out)):
-        largest = 0.0
+        largest, squares = 0.0, 0.0
         for k in range(size(rows, i)):
-            largest = max(largest, abs(entry(rows, i, k)[1]))
-        total = 0.0
-        if largest > 0.0 and exponent < np.inf:
+            x = abs(entry(rows, i, k)[1])
+            largest = max(largest, x)
+            squares += x * x
+        if exponent == 2.0 and 1e-200 < squares < 1e200:
+            out[i] = math.sqrt(squares)
+        elif exponent == np.inf or largest == 0.0:
+            out[i] = largest
+        else:
+            total = 0.0
             for k in range(size(rows, i)):
                 total += (abs(entry(rows, i, k)[1]) / largest) ** exponent
-            total = total ** (1.0 / exponent)
-        else:
-            total = 1.0
-        out[i] = largest * total
+            out[i] = largest * total ** (1.0 / exponent)
 
 
 def norms(rows: Rows, exponent: float = 2.0) -> NDArray[np.float64]:
     """The norm ||row i||_exponent of every row, without overflow."""
     out = np.empty(rows.shape[0])
-    _power_sums(rows, float(exponent), out)
+    _norms(rows, float(exponent), out)
     return out
 
 

@@ -110,8 +110,10 @@ class Loss(Formula):
         h = max(h, TINY)
         reach = min(max(-h * (a + self.slope(z, y)), -HUGE), HUGE)
         left, right = min(reach, 0.0), max(reach, 0.0)
-        for _ in range(110):
+        for _ in range(1100):  # so many only if the slope overflows at z
             middle = 0.5 * (left + right)
+            if right - left <= 3e-16 * (abs(z) + abs(middle)):
+                break
             if middle + h * (a + self.slope(z + middle, y)) < 0.0:
                 left = middle
             else:

@@ -130,7 +130,7 @@ class SquaredLp(Regularizer):
     Examples
     --------
     >>> round(SquaredLp(p=1.5).penalty(np.array([3.0, 4.0])), 6)
-    31.007105
+    31.183852
     """
 
     p: float = 1.5

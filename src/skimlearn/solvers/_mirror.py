@@ -59,11 +59,7 @@ def push(rows, i, c, regularizer, inner, theta, phi, state):
     state[MASS] = mass
     state[PEAK] = max(state[PEAK], mass)
     state[AGE] += 1.0
-    return (
-        largest > state[CEILING]
-        or state[AGE] >= state[PERIOD]
-        or not mass > 1e-6 * state[PEAK]
-    )
+    return largest > state[CEILING] or state[AGE] >= state[PERIOD] or not mass > 1e-6 * state[PEAK]
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The loop that all solvers share: epochs, budget, checks, the best answer, interruption.
 
 A solver is a `Method`: it visits rows in a given order, and says on demand what its answer is.
-`run` does the rest. Everything that decides the answer depends on counts, never on the clock, so
+`Run` does the rest. Everything that decides the answer depends on counts, never on the clock, so
 that a seed gives the same answer on any machine (unless a limit in seconds cuts the run).
 """
 
@@ -24,18 +24,19 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Record, Result, Status
 
-__all__ = ["Callback", "Method", "Start", "run"]
+__all__ = ["Callback", "Method", "Run", "Start"]
 
 Vector = NDArray[np.float64]
 Order = NDArray[np.int64]
 Callback = Callable[[Record], Any]
 
 CHUNK = 4_000_000  # stored entries visited between two looks at the clock: about 10 ms
+MOST_IDLE = 50  # epochs without a visit before a run is given up
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run begins: weights and bias and, if known, the dual variables of the same rows."""
+    """Where a run begins: weights and bias and, if known, dual variables of the same rows."""
 
     w: Vector
     b: float = 0.0
@@ -70,7 +71,9 @@ class Method(ABC):
 
     def certified(self, a: Vector) -> Dual:
         """The bound of feasible variables, its reads counted."""
-        self.ledger.certify(int(self.ledger.lengths[(a != 0.0) & (self.problem.weights > 0.0)].sum()))
+        self.ledger.certify(
+            int(self.ledger.lengths[(a != 0.0) & (self.problem.weights > 0.0)].sum())
+        )
         return certificates.dual(self.problem, a)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
@@ -81,54 +84,68 @@ class Method(ABC):
         return epochs > 1.0 and self.ledger.reads.nnz >= self.growth * reads_at_last_check
 
 
-def run(
-    method: Method,
-    budget: Budget,
-    *,
-    rng: np.random.Generator,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
-) -> Result:
-    """Let a method work until its budget is used up; return the best answer it had."""
-    return _Run(method, budget, rng, start, callback, stop).run()
+class Run:
+    """One or more methods at work on a problem, within one budget; the best answer is kept.
 
+    Examples
+    --------
+    >>> from skimlearn.problem import make_problem
+    >>> from skimlearn.solvers import dual
+    >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
+    >>> run = Run(problem, Budget(gap=1e-6, epochs=100), seed=0)
+    >>> run.stage(dual.DualAscent(problem, run.ledger, dual.Settings())).result().status.name
+    'CONVERGED'
+    """
 
-class _Run:
     def __init__(
         self,
-        method: Method,
+        problem: Problem,
         budget: Budget,
-        rng: np.random.Generator,
-        start: Start | None,
-        callback: Callback | None,
-        stop: threading.Event | None,
+        *,
+        seed: int | np.random.Generator | None = None,
+        start: Start | None = None,
+        callback: Callback | None = None,
+        stop: threading.Event | None = None,
     ) -> None:
-        self.method, self.budget, self.rng = method, budget, rng
-        self.callback, self.stop = callback, stop
-        self.problem, self.ledger = method.problem, method.ledger
         self.began = time.perf_counter()
+        self.problem, self.budget = problem, budget
+        self.callback, self.stop = callback, stop
+        self.rng = np.random.default_rng(seed)
+        self.ledger = Ledger(problem.rows)
         self.visits = 0
+        self.idle = 0  # epochs in a row that had no row to visit
         self.history: list[Record] = []
-        problem = self.problem
+        self.status: Status | None = None
+        self.solver = ""
         # the first answers cost no reads: zero weights, and zero dual variables
         zeros = np.zeros(problem.n)
         self.answer = certificates.primal(problem, np.zeros(problem.d), z=zeros)
         self.dual = certificates.dual(problem, zeros, theta=np.zeros(problem.d))
         if start is not None:
+            if start.w.shape != (problem.d,):
+                raise ValueError(
+                    f"the start has {len(start.w)} weights, but X has {problem.d} columns"
+                )
             self._consider(start.w, start.b)
 
-    def run(self) -> Result:
-        status = None
+    def stage(self, method: Method, *, epochs: int | None = None) -> Run:
+        """Let a method work until the budget is used up, or for some epochs of a longer run."""
+        self.method = method
+        self.solver = method.name if not self.solver else f"{self.solver}+{method.name}"
+        last_visit = self.visits + epochs * self.problem.n if epochs is not None else None
         try:
-            while status is None:
-                status = self._epoch()
+            while self.status is None and (last_visit is None or self.visits < last_visit):
+                self.status = self._epoch()
         except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+            self.status = Status.INTERRUPTED
         if not self.history or self.history[-1].reads < self.ledger.reads.nnz:
             self._check()
         if self._reached():
-            status = Status.CONVERGED
+            self.status = Status.CONVERGED
+        return self
+
+    def result(self) -> Result:
+        """The best answer so far."""
         return Result(
             x=self.answer.w,
             bias=self.answer.b,
@@ -137,9 +154,9 @@ class _Run:
             reads=self.ledger.reads,
             seconds=self._seconds(),
             epochs=self.visits / self.problem.n,
-            status=status,
+            status=self.status or Status.EPOCHS,
             history=self.history,
-            solver=self.method.name,
+            solver=self.solver,
         )
 
     @property
@@ -150,7 +167,11 @@ class _Run:
         """One pass over the rows; a status if the run is over."""
         if self.budget.epochs is not None and self.visits >= self.budget.epochs * self.problem.n:
             return Status.EPOCHS
-        status = self._visit(self.method.order(self.rng))
+        order = self.method.order(self.rng)
+        self.idle = 0 if len(order) else self.idle + 1
+        if self.idle > MOST_IDLE:
+            return Status.STALLED
+        status = self._visit(order)
         if status is not None:
             return status
         last = self.history[-1].reads if self.history else 0

@@ -17,7 +17,6 @@ import math
 from abc import abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
@@ -26,8 +25,6 @@ from skimlearn.data.rows import norms
 from skimlearn.problem import Problem
 from skimlearn.result import Certificate
 from skimlearn.solvers._run import Method, Order, Vector
-
-__all__ = ["AVERAGES", "Stochastic", "shift"]
 
 AVERAGES = ("last", "mean", "tail", "random")
 
@@ -154,11 +151,19 @@ def shift(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
     return curvature * squared_reach(problem, ledger, exponent) / problem.alpha
 
 
+def is_safe(problem: Problem) -> bool:
+    """Whether the steps of a stochastic method can't explode for the loss."""
+    return math.isfinite(problem.loss.curvature()) or _slope_is_bounded(problem)
+
+
+def _slope_is_bounded(problem: Problem) -> bool:
+    low, high = problem.loss.dual_bounds(1.0)
+    return -1e12 < low and high < 1e12
+
+
 def check_slope(problem: Problem) -> None:
     """Refuse a loss whose steps could explode."""
-    low, high = problem.loss.dual_bounds(1.0)
-    bounded = -1e12 < low and high < 1e12
-    if not bounded and not math.isfinite(problem.loss.curvature()):
+    if not is_safe(problem):
         raise ValueError(
             f"the slope of loss={problem.loss!r} is unbounded, so the solver needs to know how "
             "fast it grows: give the loss a method curvature(self) that returns a bound on the "
@@ -166,10 +171,28 @@ def check_slope(problem: Problem) -> None:
         )
 
 
+def first_step(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
+    """The shift t0 that the loss needs: none if its slope is bounded."""
+    return 0.0 if _slope_is_bounded(problem) else shift(problem, ledger, exponent)
+
+
+def check_batch_size(batch_size: object, n: int) -> int:
+    """A positive whole number, at most the number of rows."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
+        raise ValueError(f"batch_size={batch_size!r} must be a whole number")
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size} must be at least 1")
+    return min(int(batch_size), n)
+
+
+def check_sampling(sampling: str) -> str:
+    """One of the two ways to draw rows."""
+    if sampling not in ("permuted", "iid"):
+        raise ValueError(f"sampling={sampling!r} must be 'permuted' or 'iid'")
+    return sampling
+
+
 def check_averages(average: str, allowed: tuple[str, ...], solver: str) -> None:
     """Refuse an average that a solver does not have."""
     if average not in allowed:
         raise ValueError(f"average={average!r} must be one of {allowed} for solver={solver!r}")
-
-
-Slopes = NDArray[np.float64]

@@ -12,10 +12,6 @@ which is exact for p = 2 and an ascent step for the others. See Shalev-Shwartz a
 "Stochastic dual coordinate ascent" (2013) and "Accelerated proximal ..." (2014), and Hsieh et al.,
 "A dual coordinate descent method for large-scale linear SVM" (2008).
 
-First epoch. Row number t of the first epoch is treated as if the data were the t rows seen so far
-(n/t in place of 1): stochastic steps, whose sum is a good start and, unlike that of plain SGD, an
-exact dual point.
-
 Free bias. The dual has the constraint sum m_i a_i = 0. It is met by the method of multipliers: the
 bias is regularised towards a centre that moves to where the bias went, after each epoch.
 
@@ -39,15 +35,13 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import add, combine, dot, norms
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
-from skimlearn.solvers import _run
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
-from skimlearn.solvers._run import Callback, Method, Order, Start, Vector
+from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 
 __all__ = ["Settings", "solve"]
 
 SHRINK = 0.1  # how much of the reach of a response, which is safe, is used to keep a row
 MOST_PASSES = 30  # between two checks
-SEEN, OFFSET = range(2)  # positions in the state of the kernel: weight seen, bias above the centre
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +52,9 @@ class Settings:
     ----------
     shrinking : bool
         Put rows aside that no longer move.
-    stochastic_start : bool
-        Treat the first epoch as a stochastic pass.
     """
 
     shrinking: bool = True
-    stochastic_start: bool = True
 
 
 def solve(
@@ -86,10 +77,9 @@ def solve(
     >>> round(result.x[0], 6), round(result.certificate.primal, 6)
     (1.0, 0.25)
     """
-    rng = np.random.default_rng(seed)
-    method = DualAscent(problem, Ledger(problem.rows), settings or Settings(), start)
     budget = budget or Budget(gap=1e-3, epochs=1000)
-    return _run.run(method, budget, rng=rng, start=start, callback=callback, stop=stop)
+    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+    return run.stage(DualAscent(problem, run.ledger, settings or Settings(), start)).result()
 
 
 class DualAscent(Method):
@@ -122,10 +112,10 @@ class DualAscent(Method):
         mean_length = max(1.0, ledger.total / problem.n)
         self.mirror = mirror_state(max(1.0, problem.d / mean_length))
         self.centre = 0.0
-        self.state = np.zeros(2)
+        self.offset = np.zeros(1)  # how far the bias is above its centre
         self.moved = np.ones(problem.n, dtype=np.bool_)  # whether its last visit changed a row
         self.passes = 0  # since the last check
-        self.stochastic = settings.stochastic_start and problem.regularizer.homogeneous()
+        self.close = False  # so near the optimum that rounding in theta would show
         if start is not None:
             self._begin_at(start)
         refresh(problem.regularizer, 1.0, self.theta, self.phi, self.mirror)
@@ -140,7 +130,6 @@ class DualAscent(Method):
 
     def _begin_at(self, start: Start) -> None:
         problem = self.problem
-        self.stochastic = False
         if start.a is not None:
             self.a = certificates.feasible(problem, start.a)
         else:
@@ -157,11 +146,11 @@ class DualAscent(Method):
         self.theta[:] = 0.0
         combine(problem.rows, self.a * problem.weights * scale, self.theta)
         self.ledger.visit(np.flatnonzero(self.a))
-        self.state[OFFSET] = self.bias_square * scale * float(self.a @ problem.weights)
+        self.offset[0] = self.bias_square * scale * float(self.a @ problem.weights)
 
     def order(self, rng: np.random.Generator) -> Order:
-        if self.problem.bias == "free" and not self.stochastic:
-            self.centre += float(self.state[OFFSET])
+        if self.problem.bias == "free":
+            self.centre += float(self.offset[0])
         if self.settings.shrinking:
             self.rows_left = self.rows_left[self.moved[self.rows_left]]
         self.passes += 1
@@ -171,40 +160,33 @@ class DualAscent(Method):
         problem = self.problem
         _ascend(
             problem.rows, problem.y, problem.weights, problem.loss, problem.regularizer,
-            problem.alpha, self.bias_square, self.centre, self.stochastic, order,
-            self.h, self.a, self.moved, self.theta, self.phi, self.mirror, self.state,
+            problem.alpha, self.bias_square, self.centre, order,
+            self.h, self.a, self.moved, self.theta, self.phi, self.mirror, self.offset,
         )  # fmt: skip
-        if self.stochastic and self.state[SEEN] >= problem.n * (1.0 - 1e-9):
-            self.stochastic = False
 
     def answer(self) -> tuple[Vector, float]:
-        scale = self._factor()
-        w = self.problem.regularizer.scale(self.mirror[MASS], self.mirror[UNIT], scale) * self.phi
-        return w, self.centre + scale * self.state[OFFSET]
-
-    def _factor(self) -> float:
-        if self.stochastic and self.state[SEEN] > 0.0:
-            return self.problem.n / float(self.state[SEEN])
-        return 1.0
+        w = self.problem.regularizer.scale(self.mirror[MASS], self.mirror[UNIT], 1.0) * self.phi
+        return w, self.centre + float(self.offset[0])
 
     def bound(self, answer: Primal) -> Dual:
         a = certificates.feasible(self.problem, self.a)
-        if self.problem.bias == "free" or self.stochastic:
+        if self.problem.bias == "free" or self.close:
             return self.certified(a)
         return certificates.dual(self.problem, a, self.theta.copy())
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         problem = self.problem
-        if self.settings.shrinking and not self.stochastic:
+        if self.settings.shrinking:
             radius = math.sqrt(max(2.0 * certificate.gap / problem.alpha, 0.0))
             keep = np.empty(problem.n, dtype=np.bool_)
             _moving(
                 problem.loss, answer.z, answer.b, problem.y, self.h, self.a,
                 SHRINK * radius * self.lengths, problem.weights, keep,
             )  # fmt: skip
-            self.rows_left = np.flatnonzero(keep)
+            self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
             self.moved[:] = True
         self.passes = 0
+        self.close = certificate.relative_gap < 1e-6
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
         if self.passes >= MOST_PASSES or len(self.rows_left) == 0:
@@ -212,34 +194,27 @@ class DualAscent(Method):
         return super().due(epochs, reads_at_last_check)
 
 
-
 @kernel
 def _ascend(
-    rows, y, m, loss, regularizer, alpha, bias_square, centre, stochastic, order,
-    h, a, moved, theta, phi, mirror, state,
+    rows, y, m, loss, regularizer, alpha, bias_square, centre, order,
+    h, a, moved, theta, phi, mirror, offset,
 ):  # fmt: skip
-    n = len(y)
-    unit_step = 1.0 / (alpha * n)
-    factor = 1.0
-    scale = regularizer.scale(mirror[MASS], mirror[UNIT], factor)
+    unit_step = 1.0 / (alpha * len(y))
+    scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
     for i in order:
-        if stochastic:
-            state[SEEN] += m[i]
-            factor = n / state[SEEN]
-            scale = regularizer.scale(mirror[MASS], mirror[UNIT], factor)
-        z = scale * dot(rows, i, phi) + centre + factor * state[OFFSET]
-        new = loss.dual_step(a[i], z, factor * h[i], y[i])
+        z = scale * dot(rows, i, phi) + centre + offset[0]
+        new = loss.dual_step(a[i], z, h[i], y[i])
         change = m[i] * (new - a[i]) * unit_step
         moved[i] = change != 0.0
         if change != 0.0:
             a[i] = new
-            state[OFFSET] += bias_square * change
+            offset[0] += bias_square * change
             if regularizer.linear():
                 add(rows, i, change, theta)
             else:
                 if push(rows, i, change, regularizer, 1.0, theta, phi, mirror):
                     refresh(regularizer, 1.0, theta, phi, mirror)
-                scale = regularizer.scale(mirror[MASS], mirror[UNIT], factor)
+                scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
 
 
 @kernel

@@ -32,10 +32,15 @@ from skimlearn.data.rows import add, dot, norms
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers import _run
 from skimlearn.solvers._mirror import settle, settle_all
-from skimlearn.solvers._run import Callback, Order, Start, Vector
-from skimlearn.solvers._stochastic import Stochastic, check_slope, shift
+from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
+from skimlearn.solvers._stochastic import (
+    Stochastic,
+    check_batch_size,
+    check_sampling,
+    check_slope,
+    first_step,
+)
 
 __all__ = ["Settings", "solve"]
 
@@ -89,10 +94,9 @@ def solve(
     >>> bool(result.certificate.gap < 0.01)
     True
     """
-    rng = np.random.default_rng(seed)
-    method = Pegasos(problem, Ledger(problem.rows), settings or Settings(), rng, start)
     budget = budget or Budget(epochs=10)
-    return _run.run(method, budget, rng=rng, start=start, callback=callback, stop=stop)
+    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+    return run.stage(Pegasos(problem, run.ledger, settings or Settings(), run.rng, start)).result()
 
 
 class Pegasos(Stochastic):
@@ -116,7 +120,7 @@ class Pegasos(Stochastic):
             )
         self.batch_size = check_batch_size(settings.batch_size, problem.n)
         super().__init__(problem, ledger, settings.average, rng)
-        self.sampling = settings.sampling
+        self.sampling = check_sampling(settings.sampling)
         self.t0 = first_step(problem, ledger) if settings.t0 is None else float(settings.t0)
         self.radius, self.squares = math.inf, np.zeros(0)
         if settings.project:
@@ -160,23 +164,6 @@ class Pegasos(Stochastic):
         if self.problem.bias == "free":
             self.centre = b
             self.state[BIAS] = 0.0
-
-
-def check_batch_size(batch_size: object, n: int) -> int:
-    """A positive whole number, at most the number of rows."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
-        raise ValueError(f"batch_size={batch_size!r} must be a whole number")
-    if batch_size < 1:
-        raise ValueError(f"batch_size={batch_size} must be at least 1")
-    return min(int(batch_size), n)
-
-
-def first_step(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
-    """The shift t0 that the loss needs: none if its slope is bounded."""
-    low, high = problem.loss.dual_bounds(1.0)
-    if math.isfinite(low) and math.isfinite(high) and max(-low, high) < 1e12:
-        return 0.0
-    return shift(problem, ledger, exponent)
 
 
 def _loss_at_zero(problem: Problem) -> float:

@@ -28,7 +28,6 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import add, dot
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers import _run
 from skimlearn.solvers._mirror import (
     MASS,
     UNIT,
@@ -38,9 +37,14 @@ from skimlearn.solvers._mirror import (
     settle,
     settle_all,
 )
-from skimlearn.solvers._run import Callback, Order, Start, Vector
-from skimlearn.solvers._stochastic import Stochastic, check_slope
-from skimlearn.solvers.pegasos import check_batch_size, first_step
+from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
+from skimlearn.solvers._stochastic import (
+    Stochastic,
+    check_batch_size,
+    check_sampling,
+    check_slope,
+    first_step,
+)
 
 __all__ = ["Settings", "solve"]
 
@@ -91,10 +95,9 @@ def solve(
     >>> bool(result.certificate.gap < 0.01)
     True
     """
-    rng = np.random.default_rng(seed)
-    method = Pgs(problem, Ledger(problem.rows), settings or Settings(), rng, start)
     budget = budget or Budget(epochs=10)
-    return _run.run(method, budget, rng=rng, start=start, callback=callback, stop=stop)
+    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+    return run.stage(Pgs(problem, run.ledger, settings or Settings(), run.rng, start)).result()
 
 
 class Pgs(Stochastic):
@@ -114,7 +117,7 @@ class Pgs(Stochastic):
         self.batch_size = check_batch_size(settings.batch_size, problem.n)
         super().__init__(problem, ledger, settings.average, rng)
         regularizer = problem.regularizer
-        self.sampling = settings.sampling
+        self.sampling = check_sampling(settings.sampling)
         self.t0 = (
             first_step(problem, ledger, regularizer.exponent())
             if settings.t0 is None

@@ -40,9 +40,14 @@ from skimlearn.data.rows import add, combine, dot
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers import _run
-from skimlearn.solvers._run import Callback, Order, Start, Vector
-from skimlearn.solvers._stochastic import Stochastic, check_averages, check_slope, shift
+from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
+from skimlearn.solvers._stochastic import (
+    Stochastic,
+    check_averages,
+    check_sampling,
+    check_slope,
+    shift,
+)
 
 __all__ = ["Settings", "solve"]
 
@@ -91,10 +96,9 @@ def solve(
     >>> bool(result.certificate.gap < 0.01)
     True
     """
-    rng = np.random.default_rng(seed)
-    method = Sgd(problem, Ledger(problem.rows), settings or Settings(), rng, start)
     budget = budget or Budget(epochs=10)
-    return _run.run(method, budget, rng=rng, start=start, callback=callback, stop=stop)
+    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+    return run.stage(Sgd(problem, run.ledger, settings or Settings(), run.rng, start)).result()
 
 
 class Sgd(Stochastic):
@@ -126,7 +130,7 @@ class Sgd(Stochastic):
         self.name = "casgd" if settings.centred else "asgd"
         if settings.average == "last" and not settings.centred:
             self.name = "sgd"
-        self.sampling = settings.sampling
+        self.sampling = check_sampling(settings.sampling)
         self.t0 = shift(problem, ledger) if settings.t0 is None else float(settings.t0)
         self.mean = np.zeros(problem.d)
         if settings.centred:
