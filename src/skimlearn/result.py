@@ -29,6 +29,7 @@ class Status(enum.Enum):
     READS = "the limit of reads was reached"
     SECONDS = "the limit of seconds was reached"
     STALLED = "no further progress is possible in floating point"
+    STREAMED = "a batch of a stream was read once; such an answer has no certificate"
     STOPPED = "the callback asked to stop"
     INTERRUPTED = "the user interrupted"
 

@@ -48,6 +48,9 @@ class Method(ABC):
 
     name = ""
     growth = 1.5  # a check follows when the reads have grown by this factor
+    whole = False  # whether a visit needs all rows of the epoch at once
+    thorough = False  # whether to go on below the target gap, to the last digits
+    finished = False  # whether the method has nothing more to do
 
     def __init__(self, problem: Problem, ledger: Ledger) -> None:
         self.problem = problem
@@ -136,6 +139,8 @@ class Run:
         try:
             while self.status is None and (last_visit is None or self.visits < last_visit):
                 self.status = self._epoch()
+                if method.finished:
+                    break
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
         if not self.history or self.history[-1].reads < self.ledger.reads.nnz:
@@ -154,7 +159,7 @@ class Run:
             reads=self.ledger.reads,
             seconds=self._seconds(),
             epochs=self.visits / self.problem.n,
-            status=self.status or Status.EPOCHS,
+            status=self.status or Status.STALLED,
             history=self.history,
             solver=self.solver,
         )
@@ -178,7 +183,7 @@ class Run:
         if self.method.due(self.visits / self.problem.n, last):
             before = self.certificate.gap
             self._check()
-            if self._reached():
+            if self._reached() and not self.method.thorough:
                 return Status.CONVERGED
             if self._stalled(before):
                 return Status.STALLED
@@ -196,7 +201,7 @@ class Run:
             if len(allowed) < len(order):
                 order, status = allowed, Status.READS
         mean = max(1.0, self.ledger.total / self.problem.n)
-        chunk = max(1, int(CHUNK / mean))
+        chunk = len(order) if self.method.whole else max(1, int(CHUNK / mean))
         for begin in range(0, len(order), chunk):
             part = order[begin : begin + chunk]
             self.method.visit(part)

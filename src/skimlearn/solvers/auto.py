@@ -1,13 +1,18 @@
-"""The default: a short stochastic phase, then dual coordinate ascent to the target.
+"""The default: a good answer fast, and any accuracy after it.
 
-One epoch of a stochastic method (averaged SGD for p = 2, PGS for the others) gives an answer that is
-good enough for many purposes, and the finisher a start near the optimum. The finisher reaches any
-gap, for every loss and every regularizer; losses without a dual step of their own get a numerical
-one from the base class.
+1. One epoch of a stochastic method (averaged SGD for p = 2, PGS for the others). Its answer is good
+   enough for many purposes, and a start near the optimum for what follows.
+2. Dual coordinate ascent, which reaches any gap for every loss and every regularizer; losses without
+   a dual step of their own get a numerical one from the base class.
+3. If that takes as long as Newton's method would (few features, of very different scales, or a tiny
+   alpha), Newton's method takes over.
+
+Problems so small that Newton's method costs nothing are given to it at once, and solved exactly.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 
 import numpy as np
@@ -15,11 +20,13 @@ import numpy as np
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers import dual, pgs, sgd
+from skimlearn.solvers import dual, newton, pgs, sgd
 from skimlearn.solvers._run import Callback, Run, Start
 from skimlearn.solvers._stochastic import Stochastic, is_safe, shift
 
 __all__ = ["solve"]
+
+TINY = 3e5  # multiplications: a Newton step that costs no more is hardly felt
 
 
 def solve(
@@ -39,16 +46,37 @@ def solve(
     >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
     >>> result = solve(problem, Budget(gap=1e-6, epochs=100), seed=0)
     >>> result.status.name, result.solver
-    ('CONVERGED', 'asgd+dual')
+    ('CONVERGED', 'newton')
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)
     run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+    cost = _newton_cost(problem, budget)
+    if cost <= TINY:
+        return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
     if start is None and is_safe(problem):
         run.stage(_first_phase(problem, run), epochs=1)
         start = Start(run.answer.w, run.answer.b)
     if run.status is None:
-        run.stage(dual.DualAscent(problem, run.ledger, dual.Settings(), start))
+        patience = max(10.0, cost * _newton_steps(problem) / (2.0 * run.ledger.total + 1.0))
+        epochs = math.ceil(patience) if math.isfinite(patience) else None
+        run.stage(dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=epochs)
+    if run.status is None:
+        start = Start(run.answer.w, run.answer.b, run.dual.a)
+        run.stage(newton.Newton(problem, run.ledger, start))
     return run.result()
+
+
+def _newton_steps(problem: Problem) -> int:
+    """How many steps Newton's method takes, about."""
+    return 10 if math.isfinite(problem.loss.curvature()) else 100
+
+
+def _newton_cost(problem: Problem, budget: Budget) -> float:
+    """The cost of a Newton step; infinite where Newton's method does not fit."""
+    short = budget.reads is not None or (budget.epochs is not None and budget.epochs < 300)
+    if short or not isinstance(problem.regularizer, SquaredL2):
+        return math.inf
+    return newton.cost(problem.rows)
 
 
 def _first_phase(problem: Problem, run: Run) -> Stochastic:

@@ -29,6 +29,7 @@ beta  a of the bias alone (it restarts when a free bias is recentred)
 
 from __future__ import annotations
 
+import copy
 import threading
 from dataclasses import dataclass
 
@@ -173,6 +174,28 @@ class Sgd(Stochastic):
             self.centre = b + float(w @ self.mean)
             self.state[BETA] = 0.0
             self.state[R] = self.state[A] * (self.theta - 1.0) - self.state[Z]
+
+    def go_on_from(self, former: Sgd) -> None:
+        """Take over the state of a method that has visited other rows of the same stream."""
+        self.steps, self.centre, self.centres = former.steps, former.centre, former.centres
+        self.marks, self.next_mark = former.marks, former.next_mark
+        self.v, self.u, self.state = former.v.copy(), former.u.copy(), former.state.copy()
+        self.t0 = max(self.t0, former.t0)
+        # a larger shift rescales the sums: the iterate and the sum of iterates stay what they were
+        grown = (self.steps + self.t0) / max(self.steps + former.t0, 1e-300)
+        if len(self.u):
+            self.u += self.state[H] * (grown - 1.0) * self.v
+        self.v *= grown
+        self.state[[BETA, R]] *= grown
+
+    def opposite(self) -> Sgd:
+        """The method that has seen the same rows with the opposite labels."""
+        other = copy.copy(self)
+        other.v, other.u, other.state = -self.v, -self.u, self.state.copy()
+        other.state[[A, BETA, C, Z, R, S]] *= -1.0
+        other.centre, other.centres = -self.centre, -self.centres
+        other.marks = [(steps, -w, -b) for steps, w, b in self.marks]
+        return other
 
 
 @kernel

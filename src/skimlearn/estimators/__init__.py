@@ -1,0 +1,1 @@
+"""Thin estimators: labels, validation, scikit-learn's contract."""

@@ -1,0 +1,304 @@
+"""What the linear estimators share: parameters, the budget, solving one or many problems."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skimlearn.data.ledger import Reads
+from skimlearn.data.rows import Rows, as_rows
+from skimlearn.estimators._progress import Progress
+from skimlearn.estimators._stream import Stream
+from skimlearn.formulas import losses, regularizers
+from skimlearn.formulas.losses import Loss
+from skimlearn.problem import BIASES, Problem, check_alpha
+from skimlearn.result import Budget, Certificate, Result, Status
+from skimlearn.solvers import choose
+from skimlearn.solvers._run import Start
+
+__all__ = ["LinearModel"]
+
+Vector = NDArray[np.float64]
+ABSENT = "no_validation"  # scikit-learn's word for a missing y
+
+
+class LinearModel(BaseEstimator):  # type: ignore[misc]
+    """The base of the linear classifier and the linear regressor."""
+
+    _labels = False  # whether the targets are labels
+
+    def __init__(
+        self,
+        loss: str | Loss = "squared",
+        *,
+        alpha: float = 1e-4,
+        p: float = 2.0,
+        radius: float | None = None,
+        bias: str = "free",
+        solver: str = "auto",
+        tol: float | None = 1e-3,
+        max_epochs: int | None = 1000,
+        max_reads: int | None = None,
+        max_seconds: float | None = None,
+        average: str | None = None,
+        batch_size: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        callback: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.p = p
+        self.radius = radius
+        self.bias = bias
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.max_reads = max_reads
+        self.max_seconds = max_seconds
+        self.average = average
+        self.batch_size = batch_size
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------------------------- checking
+
+    def _check_data(self, X: Any, y: Any = ABSENT, *, reset: bool = True, **options: Any) -> Any:
+        """Scikit-learn's checks of the data; float32 is kept, and rows are made contiguous."""
+        order = None if isinstance(X, np.memmap) else "C"
+        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        given |= {"order": order, "reset": reset} | options
+        if isinstance(y, str) and y == ABSENT:
+            return validate_data(self, X, **given)
+        return validate_data(self, X, y, **given)
+
+    def _budget(self) -> Budget:
+        names = {"tol": "gap", "max_epochs": "epochs", "max_reads": "reads"}
+        names |= {"max_seconds": "seconds"}
+        values = {}
+        for parameter, name in names.items():
+            value = getattr(self, parameter)
+            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            low = 0.0 if parameter in ("tol", "max_seconds") else 1
+            if value is not None and not (number and value >= low):
+                raise ValueError(f"{parameter}={value!r} must be a number >= {low}, or None")
+            values[name] = value
+        if all(value is None for value in values.values()):
+            raise ValueError(
+                "tol, max_epochs, max_reads and max_seconds are all None: set at least one, or "
+                "the fit would never end"
+            )
+        return Budget(**values)
+
+    def _problem(self, rows: Rows, y: Vector, weights: Vector) -> Problem:
+        """The problem of these rows and targets, with the parameters checked."""
+        if self.bias not in BIASES:
+            raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
+        return Problem(
+            rows=rows,
+            y=y,
+            weights=weights,
+            loss=losses.resolve(self.loss, labels=self._labels),
+            regularizer=regularizers.resolve(self.p, self.radius),
+            alpha=check_alpha(self.alpha),
+            bias=self.bias,
+        )
+
+    # -------------------------------------------------------------------------------- solving
+
+    def _solve(
+        self,
+        X: Any,
+        targets: Sequence[Vector],
+        weights: Sequence[Vector],
+        n_jobs: int | None = None,
+    ) -> list[Result]:
+        """Solve one problem for each vector of targets, on threads."""
+        rows = as_rows(X)
+        problems = [self._problem(rows, y, w) for y, w in zip(targets, weights, strict=True)]
+        budget = self._budget()
+        rng = check_random_state(self.random_state)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(problems))
+        starts = self._starts(len(problems), rows.shape)
+        progress = Progress(self.verbose, budget.gap, self.callback)
+        stop = threading.Event()
+
+        def solve(k: int) -> Result:
+            return choose.solve(
+                problems[k],
+                self.solver,
+                budget=budget,
+                average=self.average,
+                batch_size=self.batch_size,
+                seed=int(seeds[k]),
+                start=starts[k],
+                callback=progress,
+                stop=stop,
+            )
+
+        try:
+            workers = min(effective_n_jobs(n_jobs), len(problems))
+            if workers == 1:
+                results = []
+                for k in range(len(problems)):
+                    results.append(solve(k))
+                    if results[-1].status is Status.INTERRUPTED:
+                        stop.set()
+            else:
+                results = _solve_on_threads(solve, len(problems), workers, stop)
+        finally:
+            progress.close()
+        self._warn(results)
+        return results
+
+    def _starts(self, count: int, shape: tuple[int, int]) -> list[Start | None]:
+        """Where to begin: at the former answers if warm_start is set and they still fit."""
+        nothing: list[Start | None] = [None] * count
+        results = getattr(self, "results_", None)
+        if not self.warm_start or results is None:
+            return nothing
+        coef = np.atleast_2d(self.coef_)
+        if coef.shape != (count, shape[1]):
+            return nothing
+        bias = np.broadcast_to(np.atleast_1d(self.intercept_), (count,))
+        return [
+            Start(
+                np.ascontiguousarray(w, dtype=np.float64),
+                float(b),
+                result.p if len(result.p) == shape[0] else None,
+            )
+            for w, b, result in zip(coef, bias, results, strict=True)
+        ]
+
+    def _warn(self, results: list[Result]) -> None:
+        statuses = {result.status for result in results}
+        if Status.INTERRUPTED in statuses:
+            warnings.warn(
+                "the fit was interrupted: the model is the best one found so far",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif self.tol is not None and statuses & {Status.EPOCHS, Status.STALLED}:
+            gap = max(result.certificate.relative_gap for result in results)
+            warnings.warn(
+                f"the relative duality gap is {gap:.2g}, above tol={self.tol:g}, after "
+                f"{max(result.epochs for result in results):.0f} epochs: raise max_epochs or "
+                "alpha, loosen tol, or scale the features",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _keep(self, results: list[Result]) -> None:
+        """Set the fitted attributes that all estimators have, from the results."""
+        self.results_ = results
+        self.result_ = results[0] if len(results) == 1 else summary(results)
+        self.n_iter_ = max(1, math.ceil(max(result.epochs for result in results)))
+        self._streams: list[Stream] | None = None
+
+    # ------------------------------------------------------------------------------ streaming
+
+    def _new_stream(self) -> Stream:
+        """A stream with the settings of the parameters."""
+        solver = "asgd" if self.solver == "auto" else self.solver
+        if solver not in ("sgd", "asgd"):
+            raise ValueError(
+                f"solver={self.solver!r} can't learn from a stream, since it needs all rows at "
+                "hand: use solver='auto', 'sgd' or 'asgd' with partial_fit"
+            )
+        if self.batch_size is not None:
+            raise ValueError(f"batch_size={self.batch_size!r} has no meaning for partial_fit")
+        return Stream(choose.sgd_settings(solver, self.average))
+
+    def _learn(
+        self, X: Any, targets: Sequence[Vector], weights: Sequence[Vector]
+    ) -> tuple[NDArray[np.float64], Vector]:
+        """Let every stream learn from a batch; return their weights and biases."""
+        if not hasattr(self, "_stream_rng"):
+            self._stream_rng = np.random.default_rng(
+                check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            )
+        rows = as_rows(X)
+        seed = self._stream_rng.integers(2**63)
+        coef, bias, reads, n = [], [], Reads(), rows.shape[0]
+        for stream, y, w in zip(self._streams or [], targets, weights, strict=True):
+            answer = stream.learn(self._problem(rows, y, w), np.random.default_rng(seed))
+            coef.append(answer[0])
+            bias.append(answer[1])
+            reads += stream.reads
+        self.n_rows_seen_ = getattr(self, "n_rows_seen_", 0) + n
+        self.n_iter_ = 1
+        self.results_ = [
+            Result(
+                x=x, bias=b, p=np.zeros(0), certificate=Certificate(math.nan, -math.inf),
+                reads=reads, seconds=0.0, epochs=1.0, status=Status.STREAMED, history=[],
+                solver="asgd" if self.solver == "auto" else self.solver,
+            )
+            for x, b in zip(coef, bias, strict=True)
+        ]  # fmt: skip
+        self.result_ = self.results_[0]
+        return np.stack(coef), np.array(bias)
+
+    # ----------------------------------------------------------------------------- predicting
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """<w, x> + b for all rows and all weight vectors, in the precision of X."""
+        check_is_fitted(self)
+        X = self._check_data(X, reset=False)
+        coef = np.atleast_2d(self.coef_).astype(X.dtype, copy=False)
+        scores = X @ coef.T
+        if sp.issparse(scores):
+            scores = scores.toarray()
+        return np.asarray(scores) + np.atleast_1d(self.intercept_).astype(X.dtype)
+
+
+def summary(results: Sequence[Result]) -> Result:
+    """One result for several problems solved side by side: sums, and the worst status."""
+    order = list(Status)
+    reads = sum((result.reads for result in results), Reads())
+    return Result(
+        x=np.stack([result.x for result in results]),
+        bias=np.array([result.bias for result in results]),  # type: ignore[arg-type]
+        p=np.stack([result.p for result in results]),
+        certificate=Certificate(
+            sum(result.certificate.primal for result in results),
+            sum(result.certificate.dual for result in results),
+        ),
+        reads=reads,
+        seconds=sum(result.seconds for result in results),
+        epochs=max(result.epochs for result in results),
+        status=max((result.status for result in results), key=order.index),
+        history=[record for result in results for record in result.history],
+        solver=results[0].solver,
+    )
+
+
+def _solve_on_threads(solve: Any, count: int, workers: int, stop: threading.Event) -> list[Result]:
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(solve, k) for k in range(count)]
+        try:
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            stop.set()
+            return [future.result() for future in futures]
+

@@ -1,0 +1,33 @@
+"""The documentation of the parameters that the linear estimators share."""
+
+PARAMETERS = """alpha : float, default=1e-4
+        Strength of the regularizer; ``C = 1 / (alpha * n)`` in LIBSVM's terms.
+    p : float, default=2
+        Norm of the regularizer ``||w||_p^2 / (2 (p - 1))``, between 1 and 2. Smaller values favour
+        few large weights. p=1 is the entropic regularizer and needs a radius.
+    radius : float or None, default=None
+        Bound on the p-norm of the weights.
+    bias : {"free", "regularized", "none"}, default="free"
+        The intercept: solved for exactly, regularised by ``alpha / 2 * b**2``, or absent.
+    solver : {"auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual"}, default="auto"
+        "auto" is a stochastic epoch followed by dual coordinate ascent if tol asks for it.
+    tol : float or None, default=1e-3
+        Stop when the duality gap is at most ``tol`` times the objective.
+    max_epochs : int or None, default=1000
+        Stop after so many passes over the rows.
+    max_reads : int or None, default=None
+        Stop before more entries than that are read (certificates are counted apart).
+    max_seconds : float or None, default=None
+        Stop after so many seconds.
+    average : {"last", "mean", "tail", "random"} or None, default=None
+        Which iterate of a stochastic solver is the answer; None leaves it to the solver.
+    batch_size : int or None, default=None
+        Rows per step of "pegasos" and "pgs"; None for 1.
+    warm_start : bool, default=False
+        Begin the next fit at the answer of the last one.
+    random_state : int, RandomState or None, default=None
+        Seed of the visits; the same seed gives the same answer.
+    callback : callable or None, default=None
+        Called with a `Record` after every epoch; the fit stops when it returns something true.
+    verbose : bool or None, default=None
+        None shows a progress line on a terminal, True writes a line per epoch, False nothing."""

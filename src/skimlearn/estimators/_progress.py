@@ -1,0 +1,55 @@
+"""A progress line on the terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from skimlearn.result import Record
+from skimlearn.solvers._run import Callback
+
+__all__ = ["Progress"]
+
+PATIENCE = 1.0  # seconds before the line appears
+PAUSE = 0.1  # seconds between two changes of it
+
+
+class Progress:
+    """One line on standard error that says how far a fit is; it goes away at the end.
+
+    With ``verbose=None`` it appears on a terminal only, for fits of more than a second; with
+    ``True`` one line is written for each epoch, anywhere; with ``False`` nothing is.
+    """
+
+    def __init__(self, verbose: bool | int | None, tol: float | None, callback: Callback | None):
+        self.tol, self.callback = tol, callback
+        self.lines = bool(verbose)
+        self.bar = verbose is None and sys.stderr.isatty()
+        self.shown, self.last = False, 0.0
+        self.lock = threading.Lock()
+
+    def __call__(self, record: Record) -> Any:
+        if self.lines or self.bar:
+            with self.lock:
+                self._show(record)
+        return self.callback(record) if self.callback is not None else None
+
+    def _show(self, record: Record) -> None:
+        text = (
+            f"epoch {record.epoch:.0f}  {record.seconds:.1f} s  primal {record.primal:.6g}  "
+            f"gap {record.primal - record.dual:.2g}"
+        )
+        if self.tol:
+            target = self.tol * abs(record.primal)
+            text += f" (target {target:.2g})"
+        if self.lines:
+            print(text, file=sys.stderr)
+        elif record.seconds > PATIENCE and record.seconds - self.last > PAUSE:
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            self.shown, self.last = True, record.seconds
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,359 @@
+"""Linear classification: two classes, many classes one against the rest, or many labels a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from skimlearn.estimators._base import LinearModel
+from skimlearn.estimators._parameters import PARAMETERS
+from skimlearn.formulas.losses import Log, Loss
+from skimlearn.problem import check_weights
+
+__all__ = ["LinearClassifier"]
+
+Vector = NDArray[np.float64]
+
+
+def _has_probabilities(model: LinearClassifier) -> bool:
+    if isinstance(model.loss, Log) or model.loss == "log":
+        return True
+    raise AttributeError(
+        f"predict_proba is available for loss='log' only, not for loss={model.loss!r}: use "
+        "loss='log', or scikit-learn's CalibratedClassifierCV"
+    )
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    __doc__ = f"""A linear classifier that says how good it is.
+
+    It minimises ``alpha * r(w) + mean loss`` and reports, in ``result_.certificate``, by how much
+    the answer can differ from the optimum at most. More than two classes are learned one against
+    the rest, on threads; a matrix of zeros and ones as y is learned label by label.
+
+    Parameters
+    ----------
+    loss : {{"hinge", "squared_hinge", "log", "squared", "huber", ...}} or Loss, default="hinge"
+        What a prediction costs, or an instance of one's own. The losses of numbers compare the
+        prediction with -1 and +1.
+    {PARAMETERS}
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with those of the rows.
+    n_jobs : int or None, default=None
+        Threads for more than two classes; -1 for all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes (for a matrix y: the numbers of its columns).
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+        The weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The biases.
+    result_ : Result
+        The certificate, the reads, the history and more; sums for more than two classes.
+    results_ : list of Result
+        One for each weight vector.
+    n_iter_ : int
+        Epochs, rounded up.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had names.
+
+    Examples
+    --------
+    >>> from skimlearn import LinearClassifier
+    >>> from skimlearn.datasets import load_spam
+    >>> X, y = load_spam()
+    >>> model = LinearClassifier(alpha=1e-4, random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.97)
+    True
+    >>> bool(model.result_.certificate.relative_gap <= 1e-3)
+    True
+    """
+
+    _labels = True
+
+    def __init__(
+        self,
+        loss: str | Loss = "hinge",
+        *,
+        alpha: float = 1e-4,
+        p: float = 2.0,
+        radius: float | None = None,
+        bias: str = "free",
+        solver: str = "auto",
+        tol: float | None = 1e-3,
+        max_epochs: int | None = 1000,
+        max_reads: int | None = None,
+        max_seconds: float | None = None,
+        average: str | None = None,
+        batch_size: int | None = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        super().__init__(
+            loss,
+            alpha=alpha,
+            p=p,
+            radius=radius,
+            bias=bias,
+            solver=solver,
+            tol=tol,
+            max_epochs=max_epochs,
+            max_reads=max_reads,
+            max_seconds=max_seconds,
+            average=average,
+            batch_size=batch_size,
+            warm_start=warm_start,
+            random_state=random_state,
+            callback=callback,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    # -------------------------------------------------------------------------------- fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
+        """Learn from rows X and their classes y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+        y : array of shape (n,), or matrix of zeros and ones of shape (n, n_labels)
+            The classes, or the labels that each row has.
+        sample_weight : array of shape (n,) or None
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        X, y, labels = self._check_labels(X, y)
+        weights = check_weights(sample_weight, X.shape[0])
+        if labels is not None:
+            classes, targets = np.arange(labels.shape[1]), list(labels.T)
+            all_weights = [self._weigh(weights, t, np.array([-1.0, 1.0])) for t in targets]
+        else:
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"y holds only one class, {classes[0]!r}: a classifier needs rows of at "
+                    "least two classes"
+                )
+            targets = one_against_rest(y, classes)
+            all_weights = [self._weigh(weights, y, classes)] * len(targets)
+        self._keep(self._solve(X, targets, all_weights, self.n_jobs))
+        self.classes_, self.multilabel_ = classes, labels is not None
+        self.coef_ = np.stack([result.x for result in self.results_])
+        self.intercept_ = np.array([result.bias for result in self.results_])
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> LinearClassifier:
+        """Learn from a batch of rows, reading each once, on top of what was learned before.
+
+        Classes that were not seen before are added; their weights begin as those of a class that
+        none of the former rows had.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows of the batch.
+        y : array of shape (n,)
+            Their classes.
+        classes : array or None
+            Classes to expect; optional.
+        sample_weight : array of shape (n,) or None
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        first = getattr(self, "_streams", None) is None
+        X, y, labels = self._check_labels(X, y, reset=first)
+        if labels is not None:
+            raise ValueError("partial_fit learns classes, not a matrix of labels: fit one label each")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at hand: give partial_fit a dict of "
+                "weights, or sample_weight"
+            )
+        known = np.array([], dtype=y.dtype) if first else self.classes_
+        expected = known if classes is None else np.concatenate([known, np.asarray(classes)])
+        self._expect(np.unique(np.concatenate([expected, np.unique(y)])), first)
+        weights = self._weigh(check_weights(sample_weight, X.shape[0]), y, self.classes_)
+        targets = one_against_rest(y, self.classes_)
+        self.coef_, self.intercept_ = self._learn(X, targets, [weights] * len(targets))
+        self.multilabel_ = False
+        return self
+
+    def _expect(self, classes: NDArray[Any], first: bool) -> None:
+        """Make a stream for each class that is new."""
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds only one class, {classes[0]!r}: name the others in partial_fit's "
+                "parameter classes"
+            )
+        if first:
+            self._streams = [self._new_stream() for _ in range(_count(classes))]
+        elif len(classes) > len(self.classes_):
+            streams = list(self._streams or [])
+            if len(self.classes_) == 2:  # so far one model told the two apart
+                streams = [streams[0].opposite(), streams[0]]
+            kept = dict(zip(self.classes_.tolist(), streams, strict=True))
+            self._streams = [kept.get(c) or self._late_stream() for c in classes.tolist()]
+        self.classes_ = classes
+
+    def _late_stream(self) -> Any:
+        stream = self._new_stream()
+        stream.bias = -1.0 if self.bias == "free" else 0.0
+        return stream
+
+    def _check_labels(
+        self, X: Any, y: Any, reset: bool = True
+    ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+        """Checked rows, and either classes or a matrix of labels -1 and +1."""
+        if y is None:
+            raise ValueError("fit requires y to be passed, but the target y is None")
+        if type_of_target(y, input_name="y") == "multilabel-indicator":
+            X = self._check_data(X, reset=reset)
+            dense = y.toarray() if sp.issparse(y) else np.asarray(y)
+            labels = np.where(check_array(dense) > 0, 1.0, -1.0)
+            check_consistent_length(X, labels)
+            return X, np.empty(0), np.asfortranarray(labels)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        X, y = self._check_data(X, y, reset=reset)
+        return X, np.asarray(y), None
+
+    def _weigh(self, weights: Vector, y: NDArray[Any], classes: NDArray[Any]) -> Vector:
+        """The weights of the rows times those of their classes."""
+        if self.class_weight is None:
+            return weights
+        present = np.unique(y)
+        wanted = self.class_weight
+        if isinstance(wanted, dict):
+            unknown = set(wanted) - set(classes.tolist())
+            if unknown:
+                raise ValueError(
+                    f"class_weight has the keys {sorted(map(str, unknown))}, which are not among "
+                    f"the classes {classes.tolist()}"
+                )
+        factors = compute_class_weight(wanted, classes=present, y=y)
+        return check_weights(weights * factors[np.searchsorted(present, y)], len(y))
+
+    # ----------------------------------------------------------------------------- predicting
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """How sure the model is of each class: <w, x> + b.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, n_classes)
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1 and not self.multilabel_:
+            return scores[:, 0]
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row, or its labels as zeros and ones.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, n_labels) if the model was fitted with a matrix
+        """
+        scores = self.decision_function(X)
+        if self.multilabel_:
+            return (scores > 0).astype(np.int64)
+        if scores.ndim == 1:
+            return self.classes_[(scores > 0).astype(np.intp)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class, for the log loss.
+
+        More than two classes: the probabilities of one against the rest, scaled to a sum of 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        probabilities = expit(scores)
+        if self.multilabel_:
+            return np.asarray(probabilities)
+        sums = probabilities.sum(axis=1, keepdims=True)
+        even = np.full_like(probabilities, 1.0 / probabilities.shape[1])
+        return np.divide(probabilities, sums, out=even, where=sums > 0)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The logarithm of the probability of each class, for the log loss.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+def _count(classes: NDArray[Any]) -> int:
+    """How many weight vectors tell these classes apart."""
+    return 1 if len(classes) == 2 else len(classes)
+
+
+def one_against_rest(y: NDArray[Any], classes: NDArray[Any]) -> list[Vector]:
+    """Targets -1 and +1: the second of two classes against the first, or each against the rest."""
+    positives = classes[1:] if len(classes) == 2 else classes
+    return [np.where(y == c, 1.0, -1.0) for c in positives]

@@ -1,0 +1,95 @@
+"""Solvers by name: what a user asks for, checked and sent to the right file."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from skimlearn.problem import Problem
+from skimlearn.result import Budget, Result
+from skimlearn.solvers import auto, dual, pegasos, pgs, sgd
+from skimlearn.solvers._run import Callback, Start
+
+__all__ = ["SOLVERS", "solve"]
+
+SOLVERS = ("auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual")
+
+
+def solve(
+    problem: Problem,
+    solver: str = "auto",
+    *,
+    budget: Budget,
+    average: str | None = None,
+    batch_size: int | None = None,
+    seed: int | np.random.Generator | None = None,
+    start: Start | None = None,
+    callback: Callback | None = None,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Minimise a problem with the solver of a given name.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    solver : str
+        One of "auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual".
+    budget : Budget
+        When to stop.
+    average : {"last", "mean", "tail", "random"} or None
+        Which iterate of a stochastic solver is the answer; None for the solver's own choice.
+    batch_size : int or None
+        Rows per step of Pegasos and PGS.
+    seed : int, Generator or None
+        Source of randomness.
+    start : Start or None
+        Where to begin.
+    callback : callable or None
+        Called with a `Record` after each epoch; the run stops if it returns something true.
+    stop : threading.Event or None
+        Set it from another thread to stop the run.
+
+    Examples
+    --------
+    >>> from skimlearn.problem import make_problem
+    >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
+    >>> solve(problem, "dual", budget=Budget(gap=1e-6, epochs=99), seed=0).solver
+    'dual'
+    """
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
+    if batch_size is not None and solver not in ("pegasos", "pgs"):
+        raise ValueError(
+            f"batch_size={batch_size!r} has no meaning for solver={solver!r}: leave it None, or "
+            "use solver='pegasos' or 'pgs'"
+        )
+    if average is not None and solver in ("auto", "dual"):
+        raise ValueError(
+            f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
+            "stochastic solver: 'sgd', 'asgd', 'casgd', 'pegasos' or 'pgs'"
+        )
+    common: dict[str, Any] = {"seed": seed, "start": start, "callback": callback, "stop": stop}
+    if solver == "auto":
+        return auto.solve(problem, budget, **common)
+    if solver == "dual":
+        return dual.solve(problem, dual.Settings(), budget, **common)
+    if solver in ("sgd", "asgd", "casgd"):
+        settings = sgd_settings(solver, average)
+        return sgd.solve(problem, settings, budget, **common)
+    module = pegasos if solver == "pegasos" else pgs
+    chosen = {"average": average or "tail", "batch_size": 1 if batch_size is None else batch_size}
+    return module.solve(problem, module.Settings(**chosen), budget, **common)
+
+
+def sgd_settings(solver: str, average: str | None) -> sgd.Settings:
+    """The settings behind the three names of stochastic gradient descent."""
+    if solver == "sgd" and average not in (None, "last"):
+        raise ValueError(f"average={average!r}: use solver='asgd' for an average of the iterates")
+    if solver == "asgd" and average == "last":
+        raise ValueError("average='last': use solver='sgd' for the last iterate")
+    return sgd.Settings(
+        average=average or ("last" if solver == "sgd" else "tail"), centred=solver == "casgd"
+    )
