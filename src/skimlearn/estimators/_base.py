@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -35,7 +34,7 @@ Vector = NDArray[np.float64]
 ABSENT = "no_validation"  # scikit-learn's word for a missing y
 
 
-class LinearModel(BaseEstimator):  # type: ignore[misc]
+class LinearModel(BaseEstimator):
     """The base of the linear classifier and the linear regressor."""
 
     _labels = False  # whether the targets are labels
@@ -266,10 +265,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = self._check_data(X, reset=False)
         coef = np.atleast_2d(self.coef_).astype(X.dtype, copy=False)
-        scores = X @ coef.T
-        if sp.issparse(scores):
-            scores = scores.toarray()
-        return np.asarray(scores) + np.atleast_1d(self.intercept_).astype(X.dtype)
+        return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_).astype(X.dtype)
 
 
 def summary(results: Sequence[Result]) -> Result:
@@ -301,4 +297,3 @@ def _solve_on_threads(solve: Any, count: int, workers: int, stop: threading.Even
         except KeyboardInterrupt:
             stop.set()
             return [future.result() for future in futures]
-

@@ -1,5 +1,26 @@
 """The documentation of the parameters that the linear estimators share."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["PARAMETERS", "documented"]
+
+Class = TypeVar("Class", bound=type)
+
+
+def documented(**parts: str) -> Callable[[Class], Class]:
+    """Fill the named parts into the docstring of a class."""
+
+    def fill(cls: Class) -> Class:
+        for name, text in parts.items():
+            cls.__doc__ = (cls.__doc__ or "").replace("{" + name + "}", text)
+        return cls
+
+    return fill
+
+
 PARAMETERS = """alpha : float, default=1e-4
         Strength of the regularizer; ``C = 1 / (alpha * n)`` in LIBSVM's terms.
     p : float, default=2

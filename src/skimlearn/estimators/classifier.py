@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skimlearn.estimators._base import LinearModel
-from skimlearn.estimators._parameters import PARAMETERS
-from skimlearn.formulas.losses import Log, Loss
+from skimlearn.estimators._classifies import Classifies
+from skimlearn.estimators._parameters import PARAMETERS, documented
+from skimlearn.formulas.losses import Loss
 from skimlearn.problem import check_weights
 
 __all__ = ["LinearClassifier"]
@@ -25,17 +23,9 @@ __all__ = ["LinearClassifier"]
 Vector = NDArray[np.float64]
 
 
-def _has_probabilities(model: LinearClassifier) -> bool:
-    if isinstance(model.loss, Log) or model.loss == "log":
-        return True
-    raise AttributeError(
-        f"predict_proba is available for loss='log' only, not for loss={model.loss!r}: use "
-        "loss='log', or scikit-learn's CalibratedClassifierCV"
-    )
-
-
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
-    __doc__ = f"""A linear classifier that says how good it is.
+@documented(parameters=PARAMETERS)
+class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
+    """A linear classifier that says how good it is.
 
     It minimises ``alpha * r(w) + mean loss`` and reports, in ``result_.certificate``, by how much
     the answer can differ from the optimum at most. More than two classes are learned one against
@@ -43,10 +33,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {{"hinge", "squared_hinge", "log", "squared", "huber", ...}} or Loss, default="hinge"
+    loss : {"hinge", "squared_hinge", "log", "squared", "huber", ...} or Loss, default="hinge"
         What a prediction costs, or an instance of one's own. The losses of numbers compare the
         prediction with -1 and +1.
-    {PARAMETERS}
+    {parameters}
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with those of the rows.
     n_jobs : int or None, default=None
@@ -197,7 +187,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         first = getattr(self, "_streams", None) is None
         X, y, labels = self._check_labels(X, y, reset=first)
         if labels is not None:
-            raise ValueError("partial_fit learns classes, not a matrix of labels: fit one label each")
+            raise ValueError(
+                "partial_fit learns classes, not a matrix of labels: fit one label each"
+            )
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows at hand: give partial_fit a dict of "
@@ -242,7 +234,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             raise ValueError("fit requires y to be passed, but the target y is None")
         if type_of_target(y, input_name="y") == "multilabel-indicator":
             X = self._check_data(X, reset=reset)
-            dense = y.toarray() if sp.issparse(y) else np.asarray(y)
+            dense = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
             labels = np.where(check_array(dense) > 0, 1.0, -1.0)
             check_consistent_length(X, labels)
             return X, np.empty(0), np.asfortranarray(labels)
@@ -266,86 +258,6 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
                 )
         factors = compute_class_weight(wanted, classes=present, y=y)
         return check_weights(weights * factors[np.searchsorted(present, y)], len(y))
-
-    # ----------------------------------------------------------------------------- predicting
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """How sure the model is of each class: <w, x> + b.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n,) for two classes, else (n, n_classes)
-        """
-        scores = self._scores(X)
-        if scores.shape[1] == 1 and not self.multilabel_:
-            return scores[:, 0]
-        return scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, or its labels as zeros and ones.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n,), or (n, n_labels) if the model was fitted with a matrix
-        """
-        scores = self.decision_function(X)
-        if self.multilabel_:
-            return (scores > 0).astype(np.int64)
-        if scores.ndim == 1:
-            return self.classes_[(scores > 0).astype(np.intp)]
-        return self.classes_[scores.argmax(axis=1)]
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class, for the log loss.
-
-        More than two classes: the probabilities of one against the rest, scaled to a sum of 1.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        check_is_fitted(self)
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        probabilities = expit(scores)
-        if self.multilabel_:
-            return np.asarray(probabilities)
-        sums = probabilities.sum(axis=1, keepdims=True)
-        even = np.full_like(probabilities, 1.0 / probabilities.shape[1])
-        return np.divide(probabilities, sums, out=even, where=sums > 0)
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The logarithm of the probability of each class, for the log loss.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
 
 def _count(classes: NDArray[Any]) -> int:

@@ -9,23 +9,24 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from skimlearn.estimators._base import LinearModel
-from skimlearn.estimators._parameters import PARAMETERS
+from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.problem import check_weights
 
 __all__ = ["LinearRegressor"]
 
 
-class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
-    __doc__ = f"""A linear regressor that says how good it is.
+@documented(parameters=PARAMETERS)
+class LinearRegressor(RegressorMixin, LinearModel):
+    """A linear regressor that says how good it is.
 
     It minimises ``alpha * r(w) + mean loss`` and reports, in ``result_.certificate``, by how much
     the answer can differ from the optimum at most.
 
     Parameters
     ----------
-    loss : {{"squared", "absolute", "huber", "epsilon_insensitive"}} or Loss, default="squared"
+    loss : {"squared", "absolute", "huber", "epsilon_insensitive"} or Loss, default="squared"
         What an error costs ("squared" is half the squared error), or an instance of one's own.
-    {PARAMETERS}
+    {parameters}
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Weights as the link of a dual vector, kept up to date at the cost of the coordinates that change.
 
 ``w = scale * phi`` with ``phi_j = tilt(inner * theta_j)``: a row added to theta changes phi at the
-row's entries only, and the scale through one number, the mass (see `skimlearn.formulas.regularizers`
-and section III of the PGS paper, whose own step costs O(d) for p < 2).
+row's entries only, and the scale through one number, the mass (see `formulas.regularizers`, and
+section III of the PGS paper, whose own step costs O(d) for p < 2).
 
 The mass is a running sum, so it is computed afresh (`refresh`) before rounding can hurt: after
 every ``period`` rows, when it falls far below its peak, and when an entry outgrows the common unit.

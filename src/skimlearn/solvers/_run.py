@@ -79,7 +79,7 @@ class Method(ABC):
         )
         return certificates.dual(self.problem, a)
 
-    def checked(self, answer: Primal, certificate: Certificate) -> None:
+    def checked(self, answer: Primal, certificate: Certificate) -> None:  # noqa: B027
         """Learn from a check: the exact bias, the responses of all rows, the gap."""
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:

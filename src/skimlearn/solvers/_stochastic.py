@@ -158,7 +158,7 @@ def is_safe(problem: Problem) -> bool:
 
 def _slope_is_bounded(problem: Problem) -> bool:
     low, high = problem.loss.dual_bounds(1.0)
-    return -1e12 < low and high < 1e12
+    return bool(low > -1e12 and high < 1e12)
 
 
 def check_slope(problem: Problem) -> None:

@@ -2,8 +2,8 @@
 
 1. One epoch of a stochastic method (averaged SGD for p = 2, PGS for the others). Its answer is good
    enough for many purposes, and a start near the optimum for what follows.
-2. Dual coordinate ascent, which reaches any gap for every loss and every regularizer; losses without
-   a dual step of their own get a numerical one from the base class.
+2. Dual coordinate ascent, which reaches any gap for every loss and every regularizer; losses that
+   have no dual step of their own get a numerical one from the base class.
 3. If that takes as long as Newton's method would (few features, of very different scales, or a tiny
    alpha), Newton's method takes over.
 

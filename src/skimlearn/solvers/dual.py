@@ -2,11 +2,11 @@ r"""Dual coordinate ascent: exact to any gap, for every loss and every regulariz
 
 Problem:  min over w, b of  alpha r(w) + bias term + (1/n) sum m_i loss(<w, x_i> + b, y_i).
 
-Its dual has one variable a_i per row, and w = grad r*(theta) with theta = sum m_i a_i x_i/(alpha n).
+Its dual has one variable a_i per row; w = grad r*(theta) with theta = sum m_i a_i x_i / (alpha n).
 A visit to row i maximises a lower bound of the dual over a_i alone, in closed form for most losses
 (`Loss.dual_step`): since r* is 1-smooth in ||.||_q,
 
-    h_i = m_i (||x_i||_q^2 + bias^2) / (alpha n),      a_i <- dual_step(a_i, <w, x_i> + b, h_i, y_i),
+    h_i = m_i (||x_i||_q^2 + bias^2) / (alpha n),    a_i <- dual_step(a_i, <w, x_i> + b, h_i, y_i),
 
 which is exact for p = 2 and an ascent step for the others. See Shalev-Shwartz and Zhang,
 "Stochastic dual coordinate ascent" (2013) and "Accelerated proximal ..." (2014), and Hsieh et al.,
@@ -15,9 +15,9 @@ which is exact for p = 2 and an ascent step for the others. See Shalev-Shwartz a
 Free bias. The dual has the constraint sum m_i a_i = 0. It is met by the method of multipliers: the
 bias is regularised towards a centre that moves to where the bias went, after each epoch.
 
-Shrinking. A row that a visit did not move is put aside until the next check. A check reads all rows,
-so all responses are known then, and every row comes back whose variable would move for some response
-within reach of the remaining gap: nothing is lost if one was put aside too early.
+Shrinking. A row that a visit did not move is put aside until the next check. A check reads all
+rows, so all responses are known then, and every row comes back whose variable would move for some
+response within reach of the remaining gap: nothing is lost if one was put aside too early.
 """
 
 from __future__ import annotations

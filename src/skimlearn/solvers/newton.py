@@ -106,10 +106,11 @@ class Newton(Method):
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
         natural = float(problem.weights @ norms(problem.rows) ** 2) / (problem.alpha * n * n)
-        self.h = 0.0 if self.smooth else max(0.1 * natural, LEAST * self.scale)
+        self.h = 0.0 if self.smooth else max(1e-3 * natural, LEAST * self.scale)
         self.moved = math.inf  # the largest change of a dual variable in the last round
         self.new_a, self.bend = np.zeros(n), np.zeros(n)
-        self.rounds = 0
+        self.rounds, self.vain = 0, 0  # in vain: rounds that did not halve the gap
+        self.gap = math.inf
         self.round_ended = False
         self.finished = False
 
@@ -169,7 +170,7 @@ class Newton(Method):
             self.h = max(0.1 * self.h, LEAST * self.scale)
 
     def _step(self, direction: Vector, along: Vector, own: float) -> float:
-        """A step length at which the slope along the direction is small, or 0."""
+        """A step that goes down: the slope along the direction is not yet positive at its end."""
         problem = self.problem
         d = problem.d
         constants = np.array(
@@ -192,23 +193,18 @@ class Newton(Method):
         begin = slope(0.0)
         if not begin < 0.0:
             return 0.0
-        low, slope_low, high, slope_high = 0.0, begin, 1.0, slope(1.0)
-        for _ in range(60):
-            if slope_high >= -0.9 * abs(begin):
-                break
-            low, slope_low, high = high, slope_high, 2.0 * high
-            slope_high = slope(high)
-        for _ in range(60):
-            if abs(slope_high) <= 0.9 * abs(begin) or slope_high <= 0.0:
-                return high
+        low, high = 0.0, 1.0
+        if slope(1.0) <= 1e-6 * abs(begin):
+            return 1.0
+        for _ in range(60):  # the slope changes its sign in between; stay where it is negative
             middle = 0.5 * (low + high)
             at = slope(middle)
-            if abs(at) <= 0.5 * abs(begin):
-                return middle
-            if at < 0.0:
-                low, slope_low = middle, at
+            if at > 0.0:
+                high = middle
             else:
-                high, slope_high = middle, at
+                low = middle
+                if at >= 0.5 * begin:
+                    break
         return low
 
     def answer(self) -> tuple[Vector, float]:
@@ -220,6 +216,11 @@ class Newton(Method):
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         self.round_ended = False
+        relative = certificate.relative_gap
+        self.vain = self.vain + 1 if relative >= 0.5 * self.gap else 0
+        self.gap = min(self.gap, relative)
+        if relative < 1e-13 or (relative < 1e-6 and self.vain >= 3):
+            self.finished = True
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
         return self.round_ended or (self.smooth and not self.thorough)

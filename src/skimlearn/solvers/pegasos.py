@@ -9,8 +9,8 @@ Problem:  min over w, b of  alpha/2 ||w||^2 + bias term + (1/n) sum m_i loss(<w,
 The optimum lies within the radius: at the optimum alpha ||w||^2 = mean of -loss*(-a) minus mean
 loss, which is at most the mean loss of the zero predictor. For the hinge it is 1 / sqrt(alpha).
 
-The vector that is kept is z = alpha (t + t0) w = -(sum of the g), times a scalar when projecting, so
-that a step costs the entries of its rows. t0 is 0 as in the paper unless the slope is unbounded.
+The vector kept is z = alpha (t + t0) w = -(sum of the g), times a scalar when projecting, so that
+a step costs the entries of its rows. t0 is 0 as in the paper unless the slope is unbounded.
 
 See Shalev-Shwartz, Singer, Srebro and Cotter, "Pegasos: primal estimated sub-gradient solver for
 SVM" (2011). The theorems are about the mean and the random iterate. Visits in the order of a random
@@ -44,7 +44,7 @@ from skimlearn.solvers._stochastic import (
 
 __all__ = ["Settings", "solve"]
 
-# positions in the state of the kernel: steps; z of the bias; scale of z; ||w-part of z||^2 / scale^2;
+# positions in the state of the kernel: steps; z of the bias; scale of z; ||z||^2 before scaling;
 # sum of the iterates' coefficients; sum of the biases
 STEPS, BIAS, SCALE, SQUARE, TOTAL, BIASES = range(6)
 

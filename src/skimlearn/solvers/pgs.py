@@ -12,7 +12,7 @@ and the indices corrected. The analysed iterates are w_0, ..., w_{T-1}: the mean
 iterate are taken from these.
 
 A step costs O(entries of its rows) for every p (``_mirror.py``); in the paper, O(d) for p < 2. The
-entropic link is not homogeneous, so there the divisor t + 1 moves in steps of an eighth, which costs
+entropic link is not homogeneous: there the divisor t + 1 moves in steps of an eighth, which costs
 O(d log T) in all and a factor of at most 9/8 in the bound.
 """
 

@@ -7,7 +7,7 @@ costs the stored entries of its row and nothing else:
 
     v_t = sum g_j x_j,   a_t = sum g_j,   w_t = -v_t / (alpha (t + t0)),   g_j = m loss'(z_j, y_j)
 
-The sum of all iterates is -(h v - u) / alpha with h_t = sum 1 / (j + t0), u_t = sum h_{j-1} g_j x_j.
+The sum of all iterates is -(h v - u) / alpha, h_t = sum 1 / (j + t0), u_t = sum h_{j-1} g_j x_j.
 The centred version runs on x_i - mean without forming it: <mean, x_i> is one more sparse product,
 and the answer, free of the mean, is put together once at the end.
 
