@@ -30,10 +30,12 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import (
     NativeValue,
+    intrinsic,
     make_attribute_wrapper,
     models,
     overload,
@@ -115,6 +117,33 @@ def dispatch(name: str, implementations: Mapping[type, Callable[..., Any]]) -> C
     choose_type.__signature__ = signature  # type: ignore[attr-defined]
     overload(choose, jit_options=OPTIONS, strict=False)(choose_type)
     return choose
+
+
+def prefetch_line(array: Any, index: Any) -> None:
+    """Inside a kernel: ask the memory for one element of an array, ahead of its use."""
+
+
+@overload(prefetch_line, strict=False)
+def _prefetch_line_type(array: Any, index: Any) -> Any:
+    return lambda array, index: _prefetch_line(array, index)
+
+
+@intrinsic
+def _prefetch_line(_typing: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        position = context.cast(builder, arguments[1], index, types.intp)
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [pointer, word, word, word]),
+            "llvm.prefetch.p0",
+        )
+        address = builder.bitcast(builder.gep(data, [position]), pointer)
+        builder.call(function, [address, word(0), word(3), word(1)])  # to read, all levels, data
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
 
 
 class Formula:

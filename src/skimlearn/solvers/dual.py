@@ -32,7 +32,7 @@ from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import add, combine, dot, norms
+from skimlearn.data.rows import AHEAD, add, combine, dot, norms, prefetch
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
@@ -201,7 +201,10 @@ def _ascend(
 ):  # fmt: skip
     unit_step = 1.0 / (alpha * len(y))
     scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
-    for i in order:
+    for at in range(len(order)):
+        i = order[at]
+        if at + AHEAD < len(order):
+            prefetch(rows, order[at + AHEAD])
         z = scale * dot(rows, i, phi) + centre + offset[0]
         new = loss.dual_step(a[i], z, h[i], y[i])
         change = m[i] * (new - a[i]) * unit_step

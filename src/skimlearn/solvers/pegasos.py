@@ -28,7 +28,7 @@ import numpy as np
 from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import add, dot, norms
+from skimlearn.data.rows import AHEAD, add, dot, norms, prefetch
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -188,6 +188,8 @@ def _pegasos(
         biases += rate * bias + centre
         for s in range(size):
             i = order[begin + s]
+            if begin + s + AHEAD < len(order):
+                prefetch(rows, order[begin + s + AHEAD])
             slopes[s] = loss.slope(coefficient * dot(rows, i, z) + rate * bias + centre, y[i])
             pulls[i] -= slopes[s]
         t += 1.0

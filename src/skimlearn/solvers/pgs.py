@@ -25,7 +25,7 @@ import numpy as np
 
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import add, dot
+from skimlearn.data.rows import AHEAD, add, dot, prefetch
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._mirror import (
@@ -183,6 +183,8 @@ def _pgs(
         biases += b
         for s in range(size):
             i = order[begin + s]
+            if begin + s + AHEAD < len(order):
+                prefetch(rows, order[begin + s + AHEAD])
             slopes[s] = loss.slope(scale * dot(rows, i, phi) + b, y[i])
             pulls[i] -= slopes[s]
         t += 1.0

@@ -37,7 +37,7 @@ import numpy as np
 
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import add, combine, dot
+from skimlearn.data.rows import AHEAD, add, combine, dot, prefetch
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -205,7 +205,10 @@ def _sgd(
     a, beta, c, h = state[A], state[BETA], state[C], state[H]
     z, r, s, t = state[Z], state[R], state[S], state[STEPS]
     centred, averaged = len(mean) > 0, len(u) > 0
-    for i in order:
+    for at in range(len(order)):
+        i = order[at]
+        if at + AHEAD < len(order):
+            prefetch(rows, order[at + AHEAD])
         scale = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
         q = dot(rows, i, mean) if centred else 0.0
         p = centre - (dot(rows, i, v) + r - a * q) * scale
