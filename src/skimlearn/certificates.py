@@ -174,40 +174,42 @@ def _mean_slope(loss, z, b, y, m):
 
 @kernel
 def _best_bias(loss, z, y, m, start):
-    """Where the mean slope changes its sign: bisection, with secant steps where they help."""
-    at = _mean_slope(loss, z, start, y, m)
-    if at == 0.0:
-        return start
-    left, right, slope_left, slope_right, reach = start, start, at, at, 0.01 * (1.0 + abs(start))
-    while slope_right < 0.0 and reach < 1e15:
-        left, slope_left = right, slope_right
-        right += reach
+    """Where the mean slope changes its sign, by Chandrupatla's method (1997).
+
+    It takes steps of inverse quadratic interpolation where the slope is smooth, and halves the
+    bracket where it jumps.
+    """
+    x1, f1 = start, _mean_slope(loss, z, start, y, m)
+    x2, f2, reach = x1, f1, 0.01 * (1.0 + abs(start))
+    while f1 * f2 > 0.0 and reach < 1e15:
+        x2, f2 = x1, f1
+        x1 -= math.copysign(reach, f1)
+        f1 = _mean_slope(loss, z, x1, y, m)
         reach *= 4.0
-        slope_right = _mean_slope(loss, z, right, y, m)
-    while slope_left > 0.0 and reach < 1e15:
-        right, slope_right = left, slope_left
-        left -= reach
-        reach *= 4.0
-        slope_left = _mean_slope(loss, z, left, y, m)
-    for step in range(200):
-        if not right - left > 2e-16 * (abs(left) + abs(right)):
+    small = 1e-15 * abs(f1 - f2)
+    t = 0.5
+    for _ in range(200):
+        if min(abs(f1), abs(f2)) <= small:
             break
-        middle = 0.5 * (left + right)
-        if step % 2 == 1:  # a secant step, kept off the ends of the bracket
-            secant = left - slope_left * (right - left) / (slope_right - slope_left)
-            margin = 1e-3 * (right - left)
-            if left + margin < secant < right - margin:
-                middle = secant
-        if not left < middle < right:
+        width = 2e-16 * (abs(x1) + abs(x2)) / abs(x2 - x1)
+        if not width < 0.5:
             break
-        slope = _mean_slope(loss, z, middle, y, m)
-        if slope == 0.0:
-            return middle
-        if slope < 0.0:
-            left, slope_left = middle, slope
+        x = x1 + min(max(t, width), 1.0 - width) * (x2 - x1)
+        f = _mean_slope(loss, z, x, y, m)
+        if f * f1 > 0.0:
+            x3, f3 = x1, f1
         else:
-            right, slope_right = middle, slope
-    # the losses at both ends are equal up to rounding, unless the slope jumps: take the lower one
-    if _mean_loss(loss, z, left, y, m) <= _mean_loss(loss, z, right, y, m):
-        return left
-    return right
+            x3, f3, x2, f2 = x2, f2, x1, f1
+        x1, f1 = x, f
+        at, slope = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+        t = 0.5
+        if slope**2 < at and (1.0 - slope) ** 2 < 1.0 - at:
+            t = f1 / (f2 - f1) * f3 / (f2 - f3)
+            t += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+    if abs(f2) < abs(f1):
+        x1, f1, x2, f2 = x2, f2, x1, f1
+    # where the slope jumps the two ends may differ: take the one with the lower loss
+    jump = abs(f1) > 1e9 * small
+    if jump and _mean_loss(loss, z, x2, y, m) < _mean_loss(loss, z, x1, y, m):
+        return x2
+    return x1

@@ -17,6 +17,7 @@ import threading
 
 import numpy as np
 
+from skimlearn import certificates
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -55,7 +56,7 @@ def solve(
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
     if start is None and is_safe(problem):
         run.stage(_first_phase(problem, run), epochs=1)
-        start = Start(run.answer.w, run.answer.b)
+        start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
         patience = max(10.0, cost * _newton_steps(problem) / (2.0 * run.ledger.total + 1.0))
         epochs = math.ceil(patience) if math.isfinite(patience) else None

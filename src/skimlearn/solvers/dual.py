@@ -181,7 +181,7 @@ class DualAscent(Method):
             keep = np.empty(problem.n, dtype=np.bool_)
             _moving(
                 problem.loss, answer.z, answer.b, problem.y, self.h, self.a,
-                SHRINK * radius * self.lengths, problem.weights, keep,
+                SHRINK * radius * self.lengths, problem.weights, self.moved, keep,
             )  # fmt: skip
             self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
             self.moved[:] = True
@@ -221,10 +221,13 @@ def _ascend(
 
 
 @kernel
-def _moving(loss, z, b, y, h, a, reach, m, keep):
-    """Which variables a visit would move, for some response within reach of the present one."""
+def _moving(loss, z, b, y, h, a, reach, m, moved, keep):
+    """Which rows to visit: those that moved, or would for some response within reach."""
     for i in range(len(z)):
-        here = z[i] + b
-        low = loss.dual_step(a[i], here + reach[i], h[i], y[i])
-        high = loss.dual_step(a[i], here - reach[i], h[i], y[i])
-        keep[i] = m[i] > 0.0 and (low != a[i] or high != a[i])
+        keep[i] = moved[i]
+        if not moved[i]:
+            here = z[i] + b
+            low = loss.dual_step(a[i], here + reach[i], h[i], y[i])
+            high = loss.dual_step(a[i], here - reach[i], h[i], y[i])
+            keep[i] = low != a[i] or high != a[i]
+        keep[i] = keep[i] and m[i] > 0.0
