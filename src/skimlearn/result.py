@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,4 +154,3 @@ class Result:
     status: Status
     history: list[Record] = field(repr=False)
     solver: str = ""
-    details: dict[str, Any] = field(default_factory=dict, repr=False)

@@ -74,7 +74,8 @@ def test_an_empty_visit_costs_nothing(ledger):
 def test_affordable_is_exact_to_the_entry(limit, rows):
     order = np.array([0, 1, 2, 3, 0])  # costs 2, 0, 3, 1, 2
     ledger = sparse_ledger()
-    part = ledger.affordable(order, limit)
+    ledger.limit = limit
+    part = ledger.affordable(order)
     np.testing.assert_array_equal(part, order[:rows])
     ledger.visit(part)
     assert ledger.reads.nnz <= limit
@@ -85,16 +86,27 @@ def test_affordable_is_exact_to_the_entry(limit, rows):
 def test_affordable_takes_account_of_what_was_read():
     ledger = sparse_ledger()
     ledger.visit(np.array([2, 2]))
-    assert ledger.affordable(np.array([0, 3]), 8).tolist() == [0]
-    assert ledger.affordable(np.array([0, 3]), 9).tolist() == [0, 3]
-    assert ledger.affordable(np.array([0, 3]), 5).tolist() == []  # overspent: nothing more
+    for limit, rows in [(8, [0]), (9, [0, 3]), (5, [])]:  # the last: overspent, nothing more
+        ledger.limit = limit
+        assert ledger.affordable(np.array([0, 3])).tolist() == rows
     ledger.certify(1000)
-    assert ledger.affordable(np.array([0, 3]), 9).tolist() == [0, 3]  # certificates are apart
+    ledger.limit = 9
+    assert ledger.affordable(np.array([0, 3])).tolist() == [0, 3]  # certificates are apart
+
+
+def test_a_pass_over_the_rows_beyond_the_limit_is_refused():
+    ledger = sparse_ledger()
+    ledger.limit = ledger.total
+    ledger.pass_over()
+    assert ledger.left == 0
+    with pytest.raises(ValueError, match="max_reads=6 is too small"):
+        ledger.pass_over()
 
 
 def test_a_row_without_entries_is_always_affordable_at_the_limit():
     ledger = sparse_ledger()
-    assert ledger.affordable(np.array([1, 1, 0]), 0).tolist() == [1, 1]
+    ledger.limit = 0
+    assert ledger.affordable(np.array([1, 1, 0])).tolist() == [1, 1]
 
 
 def test_counts_do_not_overflow():

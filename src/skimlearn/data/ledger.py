@@ -6,6 +6,7 @@ other, which is what is really touched. What a certificate reads is counted apar
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,8 @@ class Ledger:
     Reads(dense=9, nnz=9, certificate=0)
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, limit: float = math.inf) -> None:
+        self.limit = limit  # of stored entries read to learn
         self.width = rows.shape[1]
         self.lengths = lengths(rows)
         self.total = int(self.lengths.sum())
@@ -67,15 +69,28 @@ class Ledger:
         """Count visits to the rows of ``order``."""
         self.reads += Reads(len(order) * self.width, int(self.lengths[order].sum()))
 
+    @property
+    def left(self) -> float:
+        """How many more entries may be read."""
+        return self.limit - self.reads.nnz
+
     def pass_over(self) -> None:
         """Count one reading of all rows."""
+        if self.total > self.left:
+            raise ValueError(
+                f"max_reads={self.limit:.0f} is too small for this solver, which reads all "
+                f"{self.total} entries once before it begins: use solver='auto' or 'asgd', or "
+                "raise max_reads"
+            )
         self.reads += Reads(len(self.lengths) * self.width, self.total)
 
     def certify(self, entries: int) -> None:
         """Count entries read for a certificate."""
         self.reads += Reads(certificate=int(entries))
 
-    def affordable(self, order: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-        """The longest beginning of ``order`` that keeps the stored entries read within a limit."""
+    def affordable(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The longest beginning of ``order`` that stays within the limit."""
+        if self.limit == math.inf:
+            return order
         costs = np.cumsum(self.lengths[order])
-        return order[: int(np.searchsorted(costs, limit - self.reads.nnz, side="right"))]
+        return order[: int(np.searchsorted(costs, self.left, side="right"))]

@@ -114,7 +114,7 @@ class Run:
         self.problem, self.budget = problem, budget
         self.callback, self.stop = callback, stop
         self.rng = np.random.default_rng(seed)
-        self.ledger = Ledger(problem.rows)
+        self.ledger = Ledger(problem.rows, math.inf if budget.reads is None else budget.reads)
         self.visits = 0
         self.idle = 0  # epochs in a row that had no row to visit
         self.history: list[Record] = []
@@ -196,10 +196,9 @@ class Run:
         status = None
         if self.budget.epochs is not None:
             order = order[: max(0, self.budget.epochs * self.problem.n - self.visits)]
-        if self.budget.reads is not None:
-            allowed = self.ledger.affordable(order, int(self.budget.reads))
-            if len(allowed) < len(order):
-                order, status = allowed, Status.READS
+        allowed = self.ledger.affordable(order)
+        if len(allowed) < len(order):
+            order, status = allowed, Status.READS
         mean = max(1.0, self.ledger.total / self.problem.n)
         chunk = len(order) if self.method.whole else max(1, int(CHUNK / mean))
         for begin in range(0, len(order), chunk):

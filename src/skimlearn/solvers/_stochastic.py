@@ -21,7 +21,7 @@ import numpy as np
 from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import norms
+from skimlearn.data.rows import norms, take
 from skimlearn.problem import Problem
 from skimlearn.result import Certificate
 from skimlearn.solvers._run import Method, Order, Vector
@@ -75,10 +75,10 @@ class Stochastic(Method):
         k = self.batch_size
         count = -(-len(order) // k)
         stops = {count}
-        chosen = 0
-        if self.average == "random":  # one of all steps so far, uniformly
-            chosen = int(self.rng.integers(1, self.steps + count + 1)) - self.steps
-            if chosen > 0:
+        chosen = -1
+        if self.average == "random":  # one of all iterates that a step was made from, uniformly
+            chosen = int(self.rng.integers(self.steps + count)) - self.steps
+            if chosen >= 0:
                 stops.add(chosen)
         while self.average == "tail" and self.next_mark < self.steps + count:
             if self.next_mark > self.steps:
@@ -125,21 +125,37 @@ class Stochastic(Method):
             self.recentre(answer.w, answer.b)
 
 
-def squared_reach(problem: Problem, ledger: Ledger, exponent: float) -> float:
-    """The largest m_i (||x_i||_q^2 + 1): how far one step can move a prediction; one pass."""
-    ledger.pass_over()
-    lengths = norms(problem.rows, exponent)
+def squared_reach(
+    problem: Problem, ledger: Ledger, exponent: float, rng: np.random.Generator
+) -> float:
+    """The largest m_i (||x_i||_q^2 + 1): how far one step can move a prediction.
+
+    It takes a pass over the rows. Where that is too much for the limit of reads, it is twice the
+    largest of some rows, drawn at random for a tenth of what is left.
+    """
+    safety = 1.0
+    if ledger.left >= 4 * ledger.total:
+        ledger.pass_over()
+        chosen = np.arange(problem.n)
+    else:
+        few = rng.permutation(problem.n)
+        affordable = np.cumsum(ledger.lengths[few]) <= 0.1 * ledger.left
+        chosen, safety = few[affordable], 2.0
+        ledger.visit(chosen)
+    lengths = norms(take(problem.rows, chosen) if safety > 1.0 else problem.rows, exponent)
     with np.errstate(over="ignore"):
-        reach = float((problem.weights * (lengths**2 + 1.0)).max())
+        reach = float((problem.weights[chosen] * (lengths**2 + 1.0)).max(initial=1.0))
     if not math.isfinite(reach):
         raise ValueError(
             f"the rows of X are too long: the largest norm is {lengths.max():.3g} and its square "
             "overflows; scale the features (e.g. with StandardScaler or MaxAbsScaler)"
         )
-    return reach
+    return safety * reach
 
 
-def shift(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
+def shift(
+    problem: Problem, ledger: Ledger, rng: np.random.Generator, exponent: float = 2.0
+) -> float:
     """How many steps to start ahead, so that the first steps are no longer than is safe.
 
     A step of 1 / (alpha t) on a loss of curvature L overshoots until t is about
@@ -148,7 +164,7 @@ def shift(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
     curvature = problem.loss.curvature()
     if not math.isfinite(curvature):
         curvature = 1.0
-    return curvature * squared_reach(problem, ledger, exponent) / problem.alpha
+    return curvature * squared_reach(problem, ledger, exponent, rng) / problem.alpha
 
 
 def is_safe(problem: Problem) -> bool:
@@ -171,9 +187,11 @@ def check_slope(problem: Problem) -> None:
         )
 
 
-def first_step(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> float:
+def first_step(
+    problem: Problem, ledger: Ledger, rng: np.random.Generator, exponent: float = 2.0
+) -> float:
     """The shift t0 that the loss needs: none if its slope is bounded."""
-    return 0.0 if _slope_is_bounded(problem) else shift(problem, ledger, exponent)
+    return 0.0 if _slope_is_bounded(problem) else shift(problem, ledger, rng, exponent)
 
 
 def check_batch_size(batch_size: object, n: int) -> int:

@@ -55,7 +55,9 @@ def solve(
     if cost <= TINY:
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
     if start is None and is_safe(problem):
-        run.stage(_first_phase(problem, run), epochs=1)
+        # the finisher reads all rows three times before it gains much: norms, start, an epoch
+        enough = run.ledger.left >= 5 * run.ledger.total
+        run.stage(_first_phase(problem, run), epochs=1 if enough else None)
         start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
         patience = max(10.0, cost * _newton_steps(problem) / (2.0 * run.ledger.total + 1.0))
@@ -83,5 +85,5 @@ def _newton_cost(problem: Problem, budget: Budget) -> float:
 def _first_phase(problem: Problem, run: Run) -> Stochastic:
     if isinstance(problem.regularizer, SquaredL2):
         return sgd.Sgd(problem, run.ledger, sgd.Settings(), run.rng)
-    t0 = shift(problem, run.ledger, problem.regularizer.exponent())
+    t0 = shift(problem, run.ledger, run.rng, problem.regularizer.exponent())
     return pgs.Pgs(problem, run.ledger, pgs.Settings(t0=t0), run.rng)

@@ -134,6 +134,8 @@ class Newton(Method):
         if problem.bias == "none":
             gradient[d], hessian[d, :] = 0.0, 0.0
             hessian[d, d] = 1.0
+        elif problem.bias == "free":  # where no row is near a kink, nothing bends along the bias
+            hessian[d, d] = max(hessian[d, d], 1e-6 / self.scale)
         direction = _solve_symmetric(hessian, -gradient)
         promised = -0.5 * float(direction @ gradient)
         value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300

@@ -121,7 +121,7 @@ class Pegasos(Stochastic):
         self.batch_size = check_batch_size(settings.batch_size, problem.n)
         super().__init__(problem, ledger, settings.average, rng)
         self.sampling = check_sampling(settings.sampling)
-        self.t0 = first_step(problem, ledger) if settings.t0 is None else float(settings.t0)
+        self.t0 = first_step(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
         self.radius, self.squares = math.inf, np.zeros(0)
         if settings.project:
             ledger.pass_over()

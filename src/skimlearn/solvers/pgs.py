@@ -119,7 +119,7 @@ class Pgs(Stochastic):
         regularizer = problem.regularizer
         self.sampling = check_sampling(settings.sampling)
         self.t0 = (
-            first_step(problem, ledger, regularizer.exponent())
+            first_step(problem, ledger, rng, regularizer.exponent())
             if settings.t0 is None
             else float(settings.t0)
         )

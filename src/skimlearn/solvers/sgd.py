@@ -132,7 +132,7 @@ class Sgd(Stochastic):
         if settings.average == "last" and not settings.centred:
             self.name = "sgd"
         self.sampling = check_sampling(settings.sampling)
-        self.t0 = shift(problem, ledger) if settings.t0 is None else float(settings.t0)
+        self.t0 = shift(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
         self.mean = np.zeros(problem.d)
         if settings.centred:
             ledger.pass_over()
@@ -144,6 +144,7 @@ class Sgd(Stochastic):
         if start is not None:
             self.t0 = max(self.t0, float(problem.n))
             self.v[:] = -problem.alpha * self.t0 * start.w
+            self.state[Z] = float(self.v @ self.mean)
             self.recentre(start.w, start.b)
             if problem.bias == "regularized":
                 self.state[BETA] = self.state[R] = -problem.alpha * self.t0 * start.b
