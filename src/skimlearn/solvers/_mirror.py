@@ -67,13 +67,15 @@ def settle(rows, i, total, phi, sums, since):
     """Bring the lazy average up to date at the entries of row i, before they change."""
     for k in range(size(rows, i)):
         j = entry(rows, i, k)[0]
-        sums[j] += phi[j] * (total - since[j])
-        since[j] = total
+        if since[j] < total:  # what has just changed may be infinite, until the refresh
+            sums[j] += phi[j] * (total - since[j])
+            since[j] = total
 
 
 @kernel
 def settle_all(total, phi, sums, since):
     """Bring the lazy average up to date everywhere."""
     for j in range(len(phi)):
-        sums[j] += phi[j] * (total - since[j])
-        since[j] = total
+        if since[j] < total:
+            sums[j] += phi[j] * (total - since[j])
+            since[j] = total

@@ -28,6 +28,7 @@ from skimlearn.solvers._stochastic import Stochastic, is_safe, shift
 __all__ = ["solve"]
 
 TINY = 3e5  # multiplications: a Newton step that costs no more is hardly felt
+VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 
 
 def solve(
@@ -45,7 +46,7 @@ def solve(
     --------
     >>> from skimlearn.problem import make_problem
     >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
-    >>> result = solve(problem, Budget(gap=1e-6, epochs=100), seed=0)
+    >>> result = solve(problem, Budget(gap=1e-6), seed=0)
     >>> result.status.name, result.solver
     ('CONVERGED', 'newton')
     """
@@ -60,7 +61,7 @@ def solve(
         run.stage(_first_phase(problem, run), epochs=1 if enough else None)
         start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
-        patience = max(10.0, cost * _newton_steps(problem) / (2.0 * run.ledger.total + 1.0))
+        patience = max(10.0, cost * _newton_steps(problem) / (VISIT * run.ledger.total + 1.0))
         epochs = math.ceil(patience) if math.isfinite(patience) else None
         run.stage(dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=epochs)
     if run.status is None:
@@ -71,7 +72,7 @@ def solve(
 
 def _newton_steps(problem: Problem) -> int:
     """How many steps Newton's method takes, about."""
-    return 10 if math.isfinite(problem.loss.curvature()) else 100
+    return 10 if math.isfinite(problem.loss.curvature()) else 30
 
 
 def _newton_cost(problem: Problem, budget: Budget) -> float:

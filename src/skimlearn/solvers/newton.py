@@ -36,7 +36,7 @@ from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 
 __all__ = ["Newton", "cost", "solve"]
 
-LEAST = 1e-9  # the least weight of the proximal term, relative to the scale of responses
+LEAST = 1e-6  # the least weight of the proximal term, relative to the scale of responses
 ROUNDS = 60
 
 
@@ -106,7 +106,7 @@ class Newton(Method):
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
         natural = float(problem.weights @ norms(problem.rows) ** 2) / (problem.alpha * n * n)
-        self.h = 0.0 if self.smooth else max(1e-3 * natural, LEAST * self.scale)
+        self.h = 0.0 if self.smooth else max(min(1e-3 * natural, self.scale), LEAST * self.scale)
         self.moved = math.inf  # the largest change of a dual variable in the last round
         self.new_a, self.bend = np.zeros(n), np.zeros(n)
         self.rounds, self.vain = 0, 0  # in vain: rounds that did not halve the gap
@@ -135,7 +135,8 @@ class Newton(Method):
             gradient[d], hessian[d, :] = 0.0, 0.0
             hessian[d, d] = 1.0
         elif problem.bias == "free":  # where no row is near a kink, nothing bends along the bias
-            hessian[d, d] = max(hessian[d, d], 1e-6 / self.scale)
+            farthest = 10.0 * (self.scale + abs(self.b) + float(np.abs(self.z).max()))
+            hessian[d, d] = max(hessian[d, d], abs(gradient[d]) / farthest)
         direction = _solve_symmetric(hessian, -gradient)
         promised = -0.5 * float(direction @ gradient)
         value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300
@@ -245,7 +246,9 @@ def _slopes(loss, a, z, b, h, y, new, bend):
     """Dual variables of the smoothed loss, and how fast they fall with the response."""
     for i in range(len(z)):
         at = z[i] + b
-        tiny = 1e-4 * h if h > 0.0 else 1e-6 * (1.0 + abs(at))
+        tiny = 1e-6 * (1.0 + abs(at))
+        if h > 0.0:
+            tiny = min(tiny, 1e-4 * h)
         new[i] = loss.dual_step(a[i], at, h, y[i])
         rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])
         bend[i] = max(rise / (2.0 * tiny), 0.0)
