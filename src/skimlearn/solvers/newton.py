@@ -65,7 +65,7 @@ def solve(
     >>> from skimlearn.problem import make_problem
     >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="hinge", alpha=0.5)
     >>> result = solve(problem)
-    >>> round(result.x[0], 12), round(result.certificate.primal, 12)
+    >>> round(float(result.x[0]), 12), round(result.certificate.primal, 12)
     (1.0, 0.25)
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)
