@@ -1,0 +1,1 @@
+"""Drawing at random from changing and from fixed weights, and estimating from draws."""
