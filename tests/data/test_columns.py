@@ -1,0 +1,60 @@
+"""The columns of a matrix are the rows of its transpose."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skimlearn.data.columns import as_matrix
+from skimlearn.data.rows import Csr, responses
+
+A = np.random.default_rng(0).normal(size=(7, 5)) * (np.random.default_rng(1).random((7, 5)) < 0.5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["C", "F", "csr", "csc", "csr64"])
+def test_both_sides_are_right(kind, dtype):
+    X = np.asarray(A, dtype=dtype)
+    if kind in "CF":
+        X = np.asarray(X, order=kind)
+    else:
+        X = sp.csr_array(X) if kind.startswith("csr") else sp.csc_array(X)
+        if kind == "csr64":
+            X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    matrix = as_matrix(X)
+    assert matrix.shape == (7, 5)
+    assert matrix.columns.shape == (5, 7)
+    assert matrix.columns.values.dtype == dtype
+    assert matrix.seconds >= 0.0
+    for rows, dense in ((matrix.rows, A), (matrix.columns, A.T)):
+        v, out = np.arange(1.0, dense.shape[1] + 1), np.empty(dense.shape[0])
+        responses(rows, v, out)
+        np.testing.assert_allclose(out, dense @ v, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_dense_data_is_contiguous_both_ways_or_not_copied():
+    X = A.copy()
+    both = as_matrix(X)
+    assert both.rows.values.flags.c_contiguous
+    assert both.columns.values.flags.c_contiguous
+    assert np.shares_memory(both.rows.values, X)
+    view = as_matrix(X, both=False)
+    assert np.shares_memory(view.columns.values, X)
+
+
+def test_a_file_is_never_copied(tmp_path):
+    X = np.memmap(tmp_path / "x", dtype=np.float64, mode="w+", shape=(7, 5))
+    X[:] = A
+    for data in (X, X[1:], np.asarray(X)):
+        matrix = as_matrix(data)
+        assert np.shares_memory(matrix.rows.values, X)
+        assert np.shares_memory(matrix.columns.values, X)
+
+
+def test_the_transpose_of_a_sparse_matrix_is_sorted_and_unsigned():
+    columns = as_matrix(sp.csr_array(A)).columns
+    assert isinstance(columns, Csr)
+    assert columns.columns.dtype == np.uint32
+    assert columns.starts.dtype == np.uint64
+    for k in range(5):
+        part = columns.columns[columns.starts[k] : columns.starts[k + 1]]
+        assert (np.diff(part.astype(np.int64)) > 0).all()
