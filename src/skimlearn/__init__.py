@@ -12,12 +12,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from skimlearn import datasets
+    from skimlearn.data.oracle import Oracle
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
     from skimlearn.estimators.path import regularization_path
     from skimlearn.estimators.regressor import LinearRegressor
     from skimlearn.formulas import losses, regularizers
     from skimlearn.result import Budget, Certificate, Result, Status
+    from skimlearn.solvers.game import matrix_game
 
 _HOMES = {
     "Budget": "skimlearn.result",
@@ -26,8 +28,10 @@ _HOMES = {
     "LinearClassifierCV": "skimlearn.estimators.cv",
     "LinearRegressor": "skimlearn.estimators.regressor",
     "LinearRegressorCV": "skimlearn.estimators.cv",
+    "Oracle": "skimlearn.data.oracle",
     "Result": "skimlearn.result",
     "Status": "skimlearn.result",
+    "matrix_game": "skimlearn.solvers.game",
     "regularization_path": "skimlearn.estimators.path",
 }
 _MODULES = {
@@ -43,10 +47,12 @@ __all__ = [
     "LinearClassifierCV",
     "LinearRegressor",
     "LinearRegressorCV",
+    "Oracle",
     "Result",
     "Status",
     "datasets",
     "losses",
+    "matrix_game",
     "regularization_path",
     "regularizers",
 ]
