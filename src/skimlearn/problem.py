@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skimlearn.data.rows import Rows, as_rows
 from skimlearn.formulas import losses, regularizers
+from skimlearn.formulas._trial import try_out
 from skimlearn.formulas.losses import Loss
 from skimlearn.formulas.regularizers import Regularizer
 
@@ -37,6 +38,17 @@ class Problem:
     regularizer: Regularizer
     alpha: float
     bias: str
+
+    def __post_init__(self) -> None:
+        low, high = float(self.y.min()), float(self.y.max())
+        if max(-low, high) > losses.FAR:
+            i = int(np.argmax(np.abs(self.y)))
+            raise ValueError(
+                f"y[{i}]={self.y[i]:.3g} is beyond {losses.FAR:.0e}, where predictions lose their "
+                "digits: scale the targets, e.g. with TransformedTargetRegressor"
+            )
+        if type(self.loss) not in losses.NAMES.values():
+            try_out(self.loss, (low, high))
 
     @property
     def n(self) -> int:
@@ -91,7 +103,7 @@ def make_problem(
     >>> problem.n, problem.d, problem.loss
     (2, 1, Hinge())
     """
-    rows = as_rows(X)
+    rows = as_rows(X, bounded=True)
     n, d = rows.shape
     if n == 0 or d == 0:
         raise ValueError(f"X has shape ({n}, {d}): at least one row and one column are needed")
@@ -136,20 +148,25 @@ def check_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
-def check_finite(values: Vector, name: str) -> None:
+def check_finite(values: NDArray[Any], name: str) -> None:
     """Raise an error that says where the first nan or infinite entry is."""
     bad = ~np.isfinite(values)
     if bad.any():
-        i = int(np.argmax(bad))
-        kind = "NaN" if np.isnan(values[i]) else "infinity"
-        raise ValueError(f"{name} contains {kind} (row {i}): drop or impute such rows")
+        place = tuple(np.argwhere(bad)[0])
+        kind = "NaN" if np.isnan(values[place]) else "infinity"
+        raise ValueError(f"{name} contains {kind} (row {place[0]}): drop or impute such rows")
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Vector:
     """Weights of mean 1 from non-negative weights of the rows."""
     if sample_weight is None:
         return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    if np.asarray(sample_weight).dtype.kind == "c":
+        raise ValueError("sample_weight must hold real numbers: complex data is not supported")
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}") from error
     if weights.shape != (n,):
         raise ValueError(
             f"sample_weight has shape {weights.shape}, but X has {n} rows: one weight for each row"

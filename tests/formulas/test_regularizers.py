@@ -292,7 +292,7 @@ def test_push_beyond_the_ceiling_asks_for_a_refresh():
         rows = as_rows([[1.0]])
         theta, phi, state = np.ones(1), np.zeros(1), mirror_state(1000)
         refresh(regularizer, 1.0, theta, phi, state)
-        assert not push(rows, 0, 0.5, regularizer, 1.0, theta, phi, state)
+        assert not push(rows, 0, 0.05, regularizer, 1.0, theta, phi, state)
         assert push(rows, 0, much, regularizer, 1.0, theta, phi, state)
 
 

@@ -59,7 +59,10 @@ class Csr(NamedTuple):
 Rows = Dense | Csr
 
 
-def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
+LONGEST = 1e100  # of the rows that a solver takes: squares of squared lengths must not overflow
+
+
+def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, bounded: bool = False) -> Rows:
     """Check a matrix and view it as rows, without a copy where none is needed.
 
     Parameters
@@ -68,6 +71,8 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
         Floats of 32 or 64 bits are taken as they are; other numbers are converted to float64.
         Sparse formats other than CSR are converted; unsorted or duplicate indices are mended in
         a copy.
+    bounded : bool
+        Whether to refuse rows so long that a solver's sums would overflow.
 
     Returns
     -------
@@ -76,7 +81,8 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
     Raises
     ------
     ValueError
-        If an entry is nan or infinite, an index is out of range, or the shape is not (n, d).
+        If an entry is nan or infinite, an index is out of range, the shape is not (n, d), or a
+        row is too long.
 
     Examples
     --------
@@ -86,7 +92,7 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
     if isinstance(X, Dense | Csr):
         return X
     if sp.issparse(X):
-        return _csr_rows(X)
+        return _csr_rows(X, bounded)
     values = np.asarray(X)
     if values.ndim != 2:
         raise ValueError(
@@ -95,14 +101,15 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows) -> Rows:
         )
     values = _as_float(values)
     rows = Dense(_frozen(values))
-    bad = _first_not_finite_dense(rows.values)
-    if bad >= 0:
-        i, j = divmod(bad, values.shape[1])
+    fault, i, j = _inspect_dense(rows.values)
+    if fault == NOT_FINITE:
         raise _not_finite(values[i, j], i, j)
+    if fault == TOO_LONG and bounded:
+        raise _too_long(i)
     return rows
 
 
-def _csr_rows(X: Any) -> Csr:
+def _csr_rows(X: Any, bounded: bool) -> Csr:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and columns, but has shape {X.shape}")
     matrix = X.tocsr()
@@ -132,7 +139,9 @@ def _csr_rows(X: Any) -> Csr:
     if fault == OUT_OF_ORDER:
         matrix = sp.csr_array((values.copy(), columns.copy(), starts.copy()), shape=(n, d))
         matrix.sum_duplicates()
-        return _csr_rows(matrix)
+        return _csr_rows(matrix, bounded)
+    if fault == TOO_LONG and bounded:
+        raise _too_long(int(np.searchsorted(starts, k, side="right")) - 1)
     return rows
 
 
@@ -166,14 +175,15 @@ def _as_float(values: NDArray[Any]) -> NDArray[Any]:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        place, value = next((p, v) for p, v in np.ndenumerate(values) if not _is_number(v))
+        place, value = next((p, v) for p, v in np.ndenumerate(values) if not is_number(v))
         raise ValueError(
             f"X must hold numbers, but holds {value!r} at {place}: encode text, dates and "
             "categories as numbers first"
         ) from error
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value can be read as a real number."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -196,21 +206,28 @@ def _not_finite(value: Any, i: int, j: int) -> ValueError:
     )
 
 
+def _too_long(i: int) -> ValueError:
+    return ValueError(
+        f"rows of X are too long: row {i} is longer than {LONGEST:.0e}, so that sums of squares "
+        "overflow; scale the features, e.g. with StandardScaler or MaxAbsScaler"
+    )
+
+
 # ------------------------------------------------------------------------------------- inspection
 
-FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER = range(4)
+FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER, TOO_LONG = range(5)
 
 
 @kernel
 def _inspect_csr(rows):
-    """The first fault of a sparse matrix and its position; unsorted rows only if nothing else."""
-    disorder = np.int64(-1)
+    """The first fault of a sparse matrix and its position; disorder and length come last."""
+    disorder, long = np.int64(-1), np.int64(-1)
     one = np.uint64(1)
     for i in range(len(rows.starts) - 1):
         start, stop = rows.starts[i], rows.starts[i + 1]
-        check, falls = 0.0, 0  # no branches in these loops: they run at the speed of memory
+        squares, falls = 0.0, 0  # no branches in these loops: they run at the speed of memory
         for k in range(start, stop):
-            check += rows.values[k] * 0.0
+            squares += np.float64(rows.values[k]) * np.float64(rows.values[k])
         for k in range(start + one, stop):
             falls += rows.columns[k] <= rows.columns[k - one]
         if falls > 0:
@@ -220,28 +237,35 @@ def _inspect_csr(rows):
             for k in range(start, stop):
                 if rows.columns[k] >= rows.width:
                     return OUT_OF_RANGE, np.int64(k)
-        if check != 0.0:
+        if not squares <= LONGEST * LONGEST:
             for k in range(start, stop):
                 if not np.isfinite(rows.values[k]):
                     return NOT_FINITE, np.int64(k)
+            if long < 0:
+                long = np.int64(start)
     if disorder >= 0:
         return OUT_OF_ORDER, disorder
+    if long >= 0:
+        return TOO_LONG, long
     return FINE, np.int64(-1)
 
 
 @kernel
-def _first_not_finite_dense(values):
-    """The position in row-major order of the first entry that is nan or infinite, or -1."""
+def _inspect_dense(values):
+    """The first fault of a dense matrix, its row and its column."""
     n, d = values.shape
+    long = -1
     for i in range(n):
-        check = 0.0
+        squares = 0.0
         for j in range(d):
-            check += values[i, j] * 0.0
-        if check != 0.0:
+            squares += np.float64(values[i, j]) * np.float64(values[i, j])
+        if not squares <= LONGEST * LONGEST:
             for j in range(d):
                 if not np.isfinite(values[i, j]):
-                    return i * d + j
-    return -1
+                    return NOT_FINITE, i, j
+            if long < 0:
+                long = i
+    return (TOO_LONG if long >= 0 else FINE), long, -1
 
 
 # --------------------------------------------------------------------------------- inside kernels
@@ -367,6 +391,22 @@ def take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     at += np.arange(starts[-1])
     parts = (_frozen(rows.values[at]), _frozen(rows.columns[at]))
     return Csr(*parts, _frozen(starts.view(np.uint64)), rows.width)
+
+
+def nonzeros(rows: Rows) -> NDArray[np.int64]:
+    """The number of entries of every row that are not zero."""
+    out = np.empty(rows.shape[0], dtype=np.int64)
+    _count_nonzeros(rows, out)
+    return out
+
+
+@kernel
+def _count_nonzeros(rows, out):
+    for i in range(len(out)):
+        count = 0
+        for k in range(size(rows, i)):
+            count += entry(rows, i, k)[1] != 0.0
+        out[i] = count
 
 
 def lengths(rows: Rows) -> NDArray[np.int64]:

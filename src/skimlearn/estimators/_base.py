@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, as_rows
+from skimlearn.estimators._checks import (
+    ABSENT,
+    budget_of,
+    check_data,
+    seeds,
+    share_of,
+    workers,
+)
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators._stream import Stream
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import BIASES, Problem, check_alpha
-from skimlearn.result import Budget, Certificate, Result, Status
+from skimlearn.result import Certificate, Result, Status
 from skimlearn.solvers import choose
 from skimlearn.solvers._run import Start
+from skimlearn.solvers._stochastic import AVERAGES
 
 __all__ = ["LinearModel"]
 
 Vector = NDArray[np.float64]
-ABSENT = "no_validation"  # scikit-learn's word for a missing y
 
 
 class LinearModel(BaseEstimator):
@@ -84,36 +92,16 @@ class LinearModel(BaseEstimator):
     # ------------------------------------------------------------------------------- checking
 
     def _check_data(self, X: Any, y: Any = ABSENT, *, reset: bool = True, **options: Any) -> Any:
-        """Scikit-learn's checks of the data; float32 is kept, and rows are made contiguous."""
-        order = None if isinstance(X, np.memmap) else "C"
-        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        given |= {"order": order, "reset": reset} | options
-        if isinstance(y, str) and y == ABSENT:
-            return validate_data(self, X, **given)
-        return validate_data(self, X, y, **given)
-
-    def _budget(self) -> Budget:
-        names = {"tol": "gap", "max_epochs": "epochs", "max_reads": "reads"}
-        names |= {"max_seconds": "seconds"}
-        values = {}
-        for parameter, name in names.items():
-            value = getattr(self, parameter)
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            low = 0.0 if parameter in ("tol", "max_seconds") else 1
-            if value is not None and not (number and value >= low):
-                raise ValueError(f"{parameter}={value!r} must be a number >= {low}, or None")
-            values[name] = value
-        if all(value is None for value in values.values()):
-            raise ValueError(
-                "tol, max_epochs, max_reads and max_seconds are all None: set at least one, or "
-                "the fit would never end"
-            )
-        return Budget(**values)
+        return check_data(self, X, y, reset=reset, **options)
 
     def _problem(self, rows: Rows, y: Vector, weights: Vector) -> Problem:
         """The problem of these rows and targets, with the parameters checked."""
         if self.bias not in BIASES:
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
+        if self.average not in (None, *AVERAGES):
+            raise ValueError(f"average={self.average!r} must be one of {AVERAGES}, or None")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback={self.callback!r} must be a function of a Record, or None")
         return Problem(
             rows=rows,
             y=y,
@@ -123,6 +111,12 @@ class LinearModel(BaseEstimator):
             alpha=check_alpha(self.alpha),
             bias=self.bias,
         )
+
+    def _problems(
+        self, X: Any, targets: Sequence[Vector], weights: Sequence[Vector]
+    ) -> list[Problem]:
+        rows = as_rows(X, bounded=True)
+        return [self._problem(rows, y, w) for y, w in zip(targets, weights, strict=True)]
 
     # -------------------------------------------------------------------------------- solving
 
@@ -134,12 +128,11 @@ class LinearModel(BaseEstimator):
         n_jobs: int | None = None,
     ) -> list[Result]:
         """Solve one problem for each vector of targets, on threads."""
-        rows = as_rows(X)
-        problems = [self._problem(rows, y, w) for y, w in zip(targets, weights, strict=True)]
-        budget = self._budget()
-        rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=len(problems))
-        starts = self._starts(len(problems), rows.shape)
+        problems = self._problems(X, targets, weights)
+        began, budget, count = time.perf_counter(), budget_of(self), len(problems)
+        threads = workers(n_jobs, count)
+        seed = seeds(self.random_state, count)
+        starts = self._starts(count, problems[0].rows.shape)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
 
@@ -147,25 +140,24 @@ class LinearModel(BaseEstimator):
             return choose.solve(
                 problems[k],
                 self.solver,
-                budget=budget,
+                budget=share_of(budget, began, count, (count - k) / threads),
                 average=self.average,
                 batch_size=self.batch_size,
-                seed=int(seeds[k]),
+                seed=int(seed[k]),
                 start=starts[k],
                 callback=progress,
                 stop=stop,
             )
 
         try:
-            workers = min(effective_n_jobs(n_jobs), len(problems))
-            if workers == 1:
+            if threads == 1:
                 results = []
-                for k in range(len(problems)):
+                for k in range(count):
                     results.append(solve(k))
                     if results[-1].status is Status.INTERRUPTED:
                         stop.set()
             else:
-                results = _solve_on_threads(solve, len(problems), workers, stop)
+                results = _solve_on_threads(solve, count, threads, stop)
         finally:
             progress.close()
         self._warn(results)
@@ -213,11 +205,22 @@ class LinearModel(BaseEstimator):
         self.results_ = results
         self.result_ = results[0] if len(results) == 1 else summary(results)
         self.n_iter_ = max(1, math.ceil(max(result.epochs for result in results)))
+        self.n_rows_seen_ = len(results[0].p)
         self._streams: list[Stream] | None = None
 
     # ------------------------------------------------------------------------------ streaming
 
-    def _new_stream(self) -> Stream:
+    def _begin_streams(self, count: int) -> None:
+        """Make the streams of the first batch; they go on from a fit if there was one."""
+        self._stream_rng = np.random.default_rng(seeds(self.random_state, 1))
+        if not hasattr(self, "coef_"):
+            self.n_rows_seen_ = 0
+            self._streams = [self._new_stream() for _ in range(count)]
+            return
+        pairs = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), strict=True)
+        self._streams = [self._new_stream(Start(w, float(b))) for w, b in pairs]
+
+    def _new_stream(self, start: Start | None = None) -> Stream:
         """A stream with the settings of the parameters."""
         solver = "asgd" if self.solver == "auto" else self.solver
         if solver not in ("sgd", "asgd"):
@@ -226,37 +229,31 @@ class LinearModel(BaseEstimator):
                 "hand: use solver='auto', 'sgd' or 'asgd' with partial_fit"
             )
         if self.batch_size is not None:
-            raise ValueError(f"batch_size={self.batch_size!r} has no meaning for partial_fit")
-        return Stream(choose.sgd_settings(solver, self.average))
+            raise ValueError(
+                f"batch_size={self.batch_size!r} has no meaning for partial_fit: leave it None"
+            )
+        rows = self.n_rows_seen_ if start is not None else 0
+        return Stream(choose.sgd_settings(solver, self.average), start, rows)
 
-    def _learn(
-        self, X: Any, targets: Sequence[Vector], weights: Sequence[Vector]
-    ) -> tuple[NDArray[np.float64], Vector]:
-        """Let every stream learn from a batch; return their weights and biases."""
-        if not hasattr(self, "_stream_rng"):
-            self._stream_rng = np.random.default_rng(
-                check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            )
-        rows = as_rows(X)
-        seed = self._stream_rng.integers(2**63)
-        coef, bias, reads, n = [], [], Reads(), rows.shape[0]
-        for stream, y, w in zip(self._streams or [], targets, weights, strict=True):
-            answer = stream.learn(self._problem(rows, y, w), np.random.default_rng(seed))
-            coef.append(answer[0])
-            bias.append(answer[1])
-            reads += stream.reads
-        self.n_rows_seen_ = getattr(self, "n_rows_seen_", 0) + n
+    def _learn(self, problems: list[Problem]) -> tuple[NDArray[np.float64], Vector]:
+        """Let every stream learn from its problem of a batch; return their weights and biases."""
+        began = time.perf_counter()
+        seed = self._stream_rng.integers(2**63)  # one order of visits for all streams
+        results = []
+        for stream, problem in zip(self._streams or [], problems, strict=True):
+            w, b = stream.learn(problem, np.random.default_rng(seed))
+            results.append(
+                Result(
+                    x=w, bias=b, p=np.zeros(0), certificate=Certificate(math.nan, -math.inf),
+                    reads=stream.reads, seconds=time.perf_counter() - began, epochs=1.0,
+                    status=Status.STREAMED, history=[], solver=stream.name,
+                )
+            )  # fmt: skip
+        self.results_ = results
+        self.result_ = results[0] if len(results) == 1 else summary(results)
+        self.n_rows_seen_ += problems[0].n
         self.n_iter_ = 1
-        self.results_ = [
-            Result(
-                x=x, bias=b, p=np.zeros(0), certificate=Certificate(math.nan, -math.inf),
-                reads=reads, seconds=0.0, epochs=1.0, status=Status.STREAMED, history=[],
-                solver="asgd" if self.solver == "auto" else self.solver,
-            )
-            for x, b in zip(coef, bias, strict=True)
-        ]  # fmt: skip
-        self.result_ = self.results_[0]
-        return np.stack(coef), np.array(bias)
+        return np.stack([result.x for result in results]), np.array([r.bias for r in results])
 
     # ----------------------------------------------------------------------------- predicting
 
@@ -264,6 +261,8 @@ class LinearModel(BaseEstimator):
         """<w, x> + b for all rows and all weight vectors, in the precision of X."""
         check_is_fitted(self)
         X = self._check_data(X, reset=False)
+        if not get_config()["assume_finite"]:
+            as_rows(X)  # nan and inf are found
         coef = np.atleast_2d(self.coef_).astype(X.dtype, copy=False)
         return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_).astype(X.dtype)
 
@@ -289,11 +288,14 @@ def summary(results: Sequence[Result]) -> Result:
     )
 
 
-def _solve_on_threads(solve: Any, count: int, workers: int, stop: threading.Event) -> list[Result]:
-    with ThreadPoolExecutor(workers) as pool:
+def _solve_on_threads(solve: Any, count: int, threads: int, stop: threading.Event) -> list[Result]:
+    with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(solve, k) for k in range(count)]
         try:
             return [future.result() for future in futures]
         except KeyboardInterrupt:
             stop.set()
             return [future.result() for future in futures]
+        except BaseException:
+            stop.set()  # an error in one: the others need not go on
+            raise

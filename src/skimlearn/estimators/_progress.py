@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import Any
 
 from skimlearn.result import Record
@@ -25,8 +26,9 @@ class Progress:
     def __init__(self, verbose: bool | int | None, tol: float | None, callback: Callback | None):
         self.tol, self.callback = tol, callback
         self.lines = bool(verbose)
-        self.bar = verbose is None and sys.stderr.isatty()
-        self.shown, self.last = False, 0.0
+        self.bar = verbose is None and sys.stderr is not None and sys.stderr.isatty()
+        self.began, self.last = time.perf_counter(), 0.0
+        self.shown = False
         self.lock = threading.Lock()
 
     def __call__(self, record: Record) -> Any:
@@ -36,8 +38,9 @@ class Progress:
         return self.callback(record) if self.callback is not None else None
 
     def _show(self, record: Record) -> None:
+        seconds = time.perf_counter() - self.began  # of the fit, which may have several problems
         text = (
-            f"epoch {record.epoch:.0f}  {record.seconds:.1f} s  primal {record.primal:.6g}  "
+            f"epoch {record.epoch:.0f}  {seconds:.1f} s  primal {record.primal:.6g}  "
             f"gap {record.primal - record.dual:.2g}"
         )
         if self.tol:
@@ -45,9 +48,9 @@ class Progress:
             text += f" (target {target:.2g})"
         if self.lines:
             print(text, file=sys.stderr)
-        elif record.seconds > PATIENCE and record.seconds - self.last > PAUSE:
+        elif seconds > PATIENCE and seconds - self.last > PAUSE:
             print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
-            self.shown, self.last = True, record.seconds
+            self.shown, self.last = True, seconds
 
     def close(self) -> None:
         """Remove the line."""

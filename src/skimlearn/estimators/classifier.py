@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skimlearn.estimators._base import LinearModel
+from skimlearn.estimators._checks import check_classes
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.formulas.losses import Loss
@@ -56,6 +57,8 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         One for each weight vector.
     n_iter_ : int
         Epochs, rounded up.
+    n_rows_seen_ : int
+        The number of rows learned from: those of `fit`, and of all batches since.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of shape (d,)
@@ -145,13 +148,13 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         weights = check_weights(sample_weight, X.shape[0])
         if labels is not None:
             classes, targets = np.arange(labels.shape[1]), list(labels.T)
-            all_weights = [self._weigh(weights, t, np.array([-1.0, 1.0])) for t in targets]
+            all_weights = [self._weigh(weights, (t > 0).astype(int), np.arange(2)) for t in targets]
         else:
             classes = np.unique(y)
             if len(classes) < 2:
                 raise ValueError(
-                    f"y holds only one class, {classes[0]!r}: a classifier needs rows of at "
-                    "least two classes"
+                    f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of "
+                    "at least two classes"
                 )
             targets = one_against_rest(y, classes)
             all_weights = [self._weigh(weights, y, classes)] * len(targets)
@@ -164,10 +167,11 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> LinearClassifier:
-        """Learn from a batch of rows, reading each once, on top of what was learned before.
+        """Learn from a batch of rows by a step for each, on top of what was learned before.
 
-        Classes that were not seen before are added; their weights begin as those of a class that
-        none of the former rows had.
+        What was learned before may be the answer of `fit`; `fit` itself begins anew. Classes that
+        were not seen before are added; their weights begin as those of a class that none of the
+        former rows had.
 
         Parameters
         ----------
@@ -184,42 +188,44 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         -------
         self
         """
-        first = getattr(self, "_streams", None) is None
-        X, y, labels = self._check_labels(X, y, reset=first)
-        if labels is not None:
+        fresh = not hasattr(self, "coef_")
+        X, y, labels = self._check_labels(X, y, reset=fresh)
+        if labels is not None or (not fresh and self.multilabel_):
             raise ValueError(
-                "partial_fit learns classes, not a matrix of labels: fit one label each"
+                "partial_fit learns classes, not a matrix of labels: use fit, or one model for "
+                "each label"
             )
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows at hand: give partial_fit a dict of "
                 "weights, or sample_weight"
             )
-        known = np.array([], dtype=y.dtype) if first else self.classes_
-        expected = known if classes is None else np.concatenate([known, np.asarray(classes)])
-        self._expect(np.unique(np.concatenate([expected, np.unique(y)])), first)
-        weights = self._weigh(check_weights(sample_weight, X.shape[0]), y, self.classes_)
-        targets = one_against_rest(y, self.classes_)
-        self.coef_, self.intercept_ = self._learn(X, targets, [weights] * len(targets))
-        self.multilabel_ = False
+        known = [] if fresh else [self.classes_]
+        expected = [] if classes is None else [np.asarray(classes)]
+        all_classes = np.unique(np.concatenate([*known, *expected, np.unique(y)]))
+        if len(all_classes) < 2:
+            raise ValueError(
+                f"y holds only one class, {all_classes.tolist()[0]!r}: name the others in "
+                "partial_fit's parameter classes"
+            )
+        weights = self._weigh(check_weights(sample_weight, X.shape[0]), y, all_classes)
+        targets = one_against_rest(y, all_classes)
+        problems = self._problems(X, targets, [weights] * len(targets))
+        if fresh or self._streams is None:
+            self._begin_streams(len(targets))
+        if not fresh and len(all_classes) > len(self.classes_):
+            self._add_streams(all_classes)
+        self.classes_, self.multilabel_ = all_classes, False
+        self.coef_, self.intercept_ = self._learn(problems)
         return self
 
-    def _expect(self, classes: NDArray[Any], first: bool) -> None:
+    def _add_streams(self, classes: NDArray[Any]) -> None:
         """Make a stream for each class that is new."""
-        if len(classes) < 2:
-            raise ValueError(
-                f"y holds only one class, {classes[0]!r}: name the others in partial_fit's "
-                "parameter classes"
-            )
-        if first:
-            self._streams = [self._new_stream() for _ in range(_count(classes))]
-        elif len(classes) > len(self.classes_):
-            streams = list(self._streams or [])
-            if len(self.classes_) == 2:  # so far one model told the two apart
-                streams = [streams[0].opposite(), streams[0]]
-            kept = dict(zip(self.classes_.tolist(), streams, strict=True))
-            self._streams = [kept.get(c) or self._late_stream() for c in classes.tolist()]
-        self.classes_ = classes
+        streams = list(self._streams or [])
+        if len(self.classes_) == 2:  # so far one model told the two apart
+            streams = [streams[0].opposite(), streams[0]]
+        kept = dict(zip(self.classes_.tolist(), streams, strict=True))
+        self._streams = [kept.get(c) or self._late_stream() for c in classes.tolist()]
 
     def _late_stream(self) -> Any:
         stream = self._new_stream()
@@ -230,9 +236,14 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         self, X: Any, y: Any, reset: bool = True
     ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """Checked rows, and either classes or a matrix of labels -1 and +1."""
-        if y is None:
-            raise ValueError("fit requires y to be passed, but the target y is None")
-        if type_of_target(y, input_name="y") == "multilabel-indicator":
+        y = check_classes(y)
+        kind = type_of_target(y, input_name="y")
+        if kind.startswith("continuous"):
+            raise ValueError(
+                f"Unknown label type: {kind}. y holds numbers with fractions, which are no "
+                "classes: use LinearRegressor, or bin them"
+            )
+        if kind == "multilabel-indicator":
             X = self._check_data(X, reset=reset)
             dense = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
             labels = np.where(check_array(dense) > 0, 1.0, -1.0)
@@ -254,15 +265,20 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
             if unknown:
                 raise ValueError(
                     f"class_weight has the keys {sorted(map(str, unknown))}, which are not among "
-                    f"the classes {classes.tolist()}"
+                    f"the classes {classes.tolist()}: remove them, or name classes that are yet "
+                    "to come in partial_fit's parameter classes"
                 )
-        factors = compute_class_weight(wanted, classes=present, y=y)
+        try:
+            factors = compute_class_weight(wanted, classes=present, y=y)
+        except ValueError as error:
+            raise ValueError(
+                f"class_weight={wanted!r} must be a dict of numbers, 'balanced' or None"
+            ) from error
+        if not (np.isfinite(factors) & (factors >= 0.0)).all() or not factors.any():
+            raise ValueError(
+                f"class_weight={wanted!r} must hold finite numbers >= 0, and not only zeros"
+            )
         return check_weights(weights * factors[np.searchsorted(present, y)], len(y))
-
-
-def _count(classes: NDArray[Any]) -> int:
-    """How many weight vectors tell these classes apart."""
-    return 1 if len(classes) == 2 else len(classes)
 
 
 def one_against_rest(y: NDArray[Any], classes: NDArray[Any]) -> list[Vector]:

@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _check_sample_weight, indexable
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, indexable
 
+from skimlearn.data.rows import as_rows
 from skimlearn.estimators._base import LinearModel
+from skimlearn.estimators._checks import check_numbers, seeds, workers
 from skimlearn.estimators._classifies import Classifies
-from skimlearn.estimators._parameters import documented
+from skimlearn.estimators._parameters import SEARCH_ATTRIBUTES, SEARCH_PARAMETERS, documented
 from skimlearn.estimators.classifier import LinearClassifier
 from skimlearn.estimators.path import alpha_grid
 from skimlearn.estimators.regressor import LinearRegressor
 from skimlearn.formulas.losses import Loss
+from skimlearn.problem import check_weights
+from skimlearn.result import Status
 
 __all__ = ["LinearClassifierCV", "LinearRegressorCV"]
-
-SHARED = """alphas : int or sequence of float, default=11
-        The strengths to try, or how many of them between 0.1 and 1e-6.
-    ps : sequence of float, default=(2.0,)
-        The norms to try.
-    cv : int, splitter or iterable, default=None
-        The folds, as everywhere in scikit-learn.
-    scoring : str, callable or None, default=None
-        What is maximised; None for the estimator's own score.
-    radius, bias, solver, tol, max_epochs, max_seconds, random_state, verbose
-        As for the estimator without CV; the limits hold for each fit.
-    n_jobs : int or None, default=None
-        Threads, one fold each."""
-
-ATTRIBUTES = """alpha_ : float
-        The best strength.
-    p_ : float
-        The best norm.
-    alphas_ : ndarray of shape (n_alphas,)
-        The strengths that were tried, from the largest to the smallest.
-    scores_ : ndarray of shape (n_ps, n_alphas, n_folds)
-        The scores on the folds.
-    best_score_ : float
-        The mean score of the best pair.
-    coef_, intercept_, result_, n_iter_
-        Of the fit to all rows with the best pair, as for the estimator without CV."""
 
 
 class _Search(LinearModel):
@@ -67,15 +45,17 @@ class _Search(LinearModel):
         X, y = indexable(X, y)
         template = self._template()
         self.alphas_ = alpha_grid(self.alphas)
-        ps = [float(p) for p in np.atleast_1d(np.asarray(self.ps, dtype=np.float64))]
+        ps = np.atleast_1d(self.ps).tolist()
         if not ps:
             raise ValueError("ps=() must hold at least one norm between 1 and 2")
         classifier = is_classifier(template)
         splits = list(check_cv(self.cv, y, classifier=classifier).split(X, y))
         scorer = check_scoring(template, scoring=self.scoring)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            check_weights(sample_weight, _num_samples(X))
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        seed = int(seeds(self.random_state, 1)[0])
+        stop = threading.Event()
 
         def follow(fold: int) -> NDArray[np.float64]:
             train, test = splits[fold]
@@ -88,13 +68,16 @@ class _Search(LinearModel):
             scores = np.empty((len(ps), len(self.alphas_)))
             for i, p in enumerate(ps):
                 model = clone(template).set_params(p=p, warm_start=True, random_state=seed)
+                model.set_params(callback=lambda record: stop.is_set())
                 for j, alpha in enumerate(self.alphas_):
                     model.set_params(alpha=float(alpha)).fit(X_train, y_train, **fit)
+                    if stop.is_set() or model.result_.status is Status.INTERRUPTED:
+                        raise KeyboardInterrupt
                     scores[i, j] = scorer(model, X_test, y_test, **score)
             return scores
 
-        with ThreadPoolExecutor(min(effective_n_jobs(self.n_jobs), len(splits))) as pool:
-            self.scores_ = np.stack(list(pool.map(follow, range(len(splits)))), axis=2)
+        threads = workers(self.n_jobs, len(splits))
+        self.scores_ = np.stack(_each(follow, len(splits), threads, stop), axis=2)
         means = self.scores_.mean(axis=2)
         i, j = np.unravel_index(int(np.argmax(means)), means.shape)
         self.alpha_, self.p_ = float(self.alphas_[j]), ps[int(i)]
@@ -110,7 +93,19 @@ class _Search(LinearModel):
                 setattr(self, name, value)
 
 
-@documented(shared=SHARED, attributes=ATTRIBUTES)
+def _each(work: Any, count: int, threads: int, stop: threading.Event) -> list[NDArray[np.float64]]:
+    """Do pieces of work, on threads if there are several; an interruption ends them all."""
+    if threads == 1:
+        return [work(k) for k in range(count)]
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            return list(pool.map(work, range(count)))
+        except BaseException:
+            stop.set()
+            raise
+
+
+@documented(shared=SEARCH_PARAMETERS, attributes=SEARCH_ATTRIBUTES)
 class LinearClassifierCV(Classifies, ClassifierMixin, _Search):
     """A linear classifier that chooses alpha, and p, by cross-validation.
 
@@ -178,6 +173,11 @@ class LinearClassifierCV(Classifies, ClassifierMixin, _Search):
     def _template(self) -> LinearModel:
         return self._copy(LinearClassifier).set_params(n_jobs=None)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifierCV:
         """Choose alpha and p on folds of X and y, then learn from all rows.
 
@@ -194,12 +194,12 @@ class LinearClassifierCV(Classifies, ClassifierMixin, _Search):
         -------
         self
         """
-        LinearClassifier._check_labels(self, X, y)
+        as_rows(LinearClassifier._check_labels(self, X, y)[0], bounded=True)
         self._take_over(self._search(X, y, sample_weight))
         return self
 
 
-@documented(shared=SHARED, attributes=ATTRIBUTES)
+@documented(shared=SEARCH_PARAMETERS, attributes=SEARCH_ATTRIBUTES)
 class LinearRegressorCV(RegressorMixin, _Search):
     """A linear regressor that chooses alpha, and p, by cross-validation.
 
@@ -275,7 +275,8 @@ class LinearRegressorCV(RegressorMixin, _Search):
         -------
         self
         """
-        self._check_data(X, y, y_numeric=True)
+        check_numbers(y)
+        as_rows(self._check_data(X, y, y_numeric=True)[0], bounded=True)
         self._take_over(self._search(X, y, sample_weight))
         return self
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from skimlearn.formulas import losses
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import check_alpha, make_problem
-from skimlearn.result import Budget, Certificate, Result
+from skimlearn.result import Budget, Certificate, Result, Status
 from skimlearn.solvers import choose
 from skimlearn.solvers._run import Start
 
@@ -58,8 +60,8 @@ def alpha_grid(alphas: int | Sequence[float] | ArrayLike) -> NDArray[np.float64]
         if alphas < 1:
             raise ValueError(f"alphas={alphas} must be at least 1, or a sequence of strengths")
         return np.geomspace(1e-1, 1e-6, int(alphas))
-    values = np.asarray(alphas, dtype=np.float64)
-    if values.ndim != 1 or len(values) == 0:
+    values = np.asarray(alphas)
+    if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "iuf":
         raise ValueError(f"alphas={alphas!r} must be a number of strengths or a sequence of them")
     return np.array(sorted((check_alpha(value) for value in values.tolist()), reverse=True))
 
@@ -115,6 +117,8 @@ def regularization_path(
     True
     """
     grid = alpha_grid(alphas)
+    if isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
+        X = np.ascontiguousarray(X)
     problem = make_problem(
         X,
         _targets(y, loss),
@@ -134,6 +138,14 @@ def regularization_path(
         result = choose.solve(here, solver, budget=budget, seed=rng, start=start)
         results.append(result)
         start = Start(result.x, result.bias, result.p)
+    short = [r for r in results if r.status in (Status.EPOCHS, Status.STALLED)]
+    if tol is not None and short:
+        warnings.warn(
+            f"{len(short)} of {len(results)} answers have a relative duality gap above tol={tol:g} "
+            "after max_epochs: raise max_epochs, loosen tol, or leave out the smallest alphas",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return Path(
         alphas=grid,
         coefs=np.stack([result.x for result in results]),

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from skimlearn.estimators._base import LinearModel
+from skimlearn.estimators._checks import check_numbers
 from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.problem import check_weights
 
@@ -38,6 +39,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
         The certificate, the reads, the history and more.
     n_iter_ : int
         Epochs, rounded up.
+    n_rows_seen_ : int
+        The number of rows learned from: those of `fit`, and of all batches since.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of shape (d,)
@@ -73,6 +76,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         self
         """
+        check_numbers(y)
         X, y = self._check_data(X, y, y_numeric=True)
         weights = check_weights(sample_weight, X.shape[0])
         targets = np.ascontiguousarray(y, dtype=np.float64)
@@ -81,7 +85,9 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
-        """Learn from a batch of rows, reading each once, on top of what was learned before.
+        """Learn from a batch of rows by a step for each, on top of what was learned before.
+
+        What was learned before may be the answer of `fit`; `fit` itself begins anew.
 
         Parameters
         ----------
@@ -96,13 +102,15 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         self
         """
-        first = getattr(self, "_streams", None) is None
-        X, y = self._check_data(X, y, y_numeric=True, reset=first)
-        if first:
-            self._streams = [self._new_stream()]
+        check_numbers(y)
+        fresh = not hasattr(self, "coef_")
+        X, y = self._check_data(X, y, y_numeric=True, reset=fresh)
         weights = check_weights(sample_weight, X.shape[0])
         targets = np.ascontiguousarray(y, dtype=np.float64)
-        coef, bias = self._learn(X, [targets], [weights])
+        problems = self._problems(X, [targets], [weights])
+        if fresh or self._streams is None:
+            self._begin_streams(1)
+        coef, bias = self._learn(problems)
         self.coef_, self.intercept_ = coef[0], float(bias[0])
         return self
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from skimlearn._jit import Formula
+from skimlearn._jit import Formula, kernel
 
 __all__ = ["Entropic", "Regularizer", "SquaredL2", "SquaredLp", "resolve"]
 
@@ -111,10 +111,10 @@ class SquaredL2(Regularizer):
         return True
 
     def penalty(self, w: Vector) -> float:
-        return 0.5 * float(w @ w)
+        return 0.5 * squared_length(w)
 
     def penalty_dual(self, theta: Vector) -> float:
-        return 0.5 * float(theta @ theta)
+        return 0.5 * squared_length(theta)
 
     def link(self, theta: Vector) -> Vector:
         return theta.copy()
@@ -146,7 +146,7 @@ class SquaredLp(Regularizer):
         return largest if largest > 0.0 else 1.0
 
     def ceiling(self, unit):
-        return 2.0 * unit
+        return unit * (1.0 + 10.0 * (self.p - 1.0) / self.p)  # its power q is below e^10
 
     def tilt(self, theta, unit):
         return math.copysign((abs(theta) / unit) ** (1.0 / (self.p - 1.0)), theta)
@@ -274,6 +274,15 @@ class Entropic(Regularizer):
     def unlink(self, w: Vector) -> Vector:
         c = max(self._split(w), 1e-12 * self.radius / len(w))
         return self.radius * np.arcsinh(w / (2.0 * c))
+
+
+@kernel
+def squared_length(x):
+    """||x||^2, without the threads that a BLAS would start for it."""
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * x[j]
+    return total
 
 
 def _norm(x: Vector, exponent: float) -> float:

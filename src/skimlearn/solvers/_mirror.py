@@ -8,7 +8,8 @@ The mass is a running sum, so it is computed afresh (`refresh`) before rounding 
 every ``period`` rows, when it falls far below its peak, and when an entry outgrows the common unit.
 
 The lazy average of the iterates adds up ``c_t phi_t`` over the steps t, with ``total`` the sum of
-the c_t: an entry is brought up to date (`settle`) just before it changes.
+the c_t: an entry is brought up to date (`settle`) just before it changes. The total begins anew
+when all entries are (`settle_all`): with another unit, the c_t have another order of magnitude.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def refresh(regularizer, inner, theta, phi, state):
         phi[j] = regularizer.tilt(inner * theta[j], unit)
         mass += regularizer.mass(inner * theta[j], phi[j], unit)
     state[MASS] = state[PEAK] = mass
-    state[UNIT], state[CEILING], state[AGE] = unit, regularizer.ceiling(unit), 0.0
+    state[UNIT], state[AGE] = unit, 0.0
+    state[CEILING] = regularizer.ceiling(unit) if largest > 0.0 else 0.0  # zero has no unit yet
 
 
 @kernel
@@ -74,8 +76,8 @@ def settle(rows, i, total, phi, sums, since):
 
 @kernel
 def settle_all(total, phi, sums, since):
-    """Bring the lazy average up to date everywhere."""
+    """Bring the lazy average up to date everywhere; the total is zero after that."""
     for j in range(len(phi)):
         if since[j] < total:
             sums[j] += phi[j] * (total - since[j])
-            since[j] = total
+        since[j] = 0.0

@@ -47,7 +47,8 @@ class Method(ABC):
     """A solver in progress: its state, and how it moves."""
 
     name = ""
-    growth = 1.5  # a check follows when the reads have grown by this factor
+    growth = 1.5  # a check follows when the visits have grown by this factor
+    batch_size = 1  # rows that are visited together
     whole = False  # whether a visit needs all rows of the epoch at once
     thorough = False  # whether to go on below the target gap, to the last digits
     finished = False  # whether the method has nothing more to do
@@ -83,8 +84,12 @@ class Method(ABC):
         """Learn from a check: the exact bias, the responses of all rows, the gap."""
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
-        """Whether a check is due now that an epoch has ended."""
-        return epochs > 1.0 and self.ledger.reads.nnz >= self.growth * reads_at_last_check
+        """Whether a check is due now that an epoch has ended.
+
+        The reads are those of the dense count, so that dense and sparse rows are checked, and a
+        free bias is set, at the same times.
+        """
+        return epochs > 1.0 and self.ledger.reads.dense >= self.growth * reads_at_last_check
 
 
 class Run:
@@ -116,8 +121,11 @@ class Run:
         self.rng = np.random.default_rng(seed)
         self.ledger = Ledger(problem.rows, math.inf if budget.reads is None else budget.reads)
         self.visits = 0
-        self.idle = 0  # epochs in a row that had no row to visit
+        epochs = math.inf if budget.epochs is None else budget.epochs
+        self.most_visits = int(min(epochs * problem.n, 2**62))
+        self.idle = 0  # epochs in a row that had nothing to read
         self.history: list[Record] = []
+        self.reads_at_last_check = 0
         self.status: Status | None = None
         self.solver = ""
         # the first answers cost no reads: zero weights, and zero dual variables
@@ -145,6 +153,8 @@ class Run:
             self.status = Status.INTERRUPTED
         if not self.history or self.history[-1].reads < self.ledger.reads.nnz:
             self._check()
+        if self.status is None and self.visits >= self.most_visits:
+            self.status = Status.EPOCHS
         if self._reached():
             self.status = Status.CONVERGED
         return self
@@ -170,17 +180,17 @@ class Run:
 
     def _epoch(self) -> Status | None:
         """One pass over the rows; a status if the run is over."""
-        if self.budget.epochs is not None and self.visits >= self.budget.epochs * self.problem.n:
+        if self.visits >= self.most_visits:
             return Status.EPOCHS
         order = self.method.order(self.rng)
-        self.idle = 0 if len(order) else self.idle + 1
+        free = self.ledger.total == 0 and self.budget.reads is not None  # no reads would end it
+        self.idle = self.idle + 1 if free or not len(order) else 0
         if self.idle > MOST_IDLE:
             return Status.STALLED
         status = self._visit(order)
         if status is not None:
             return status
-        last = self.history[-1].reads if self.history else 0
-        if self.method.due(self.visits / self.problem.n, last):
+        if self.method.due(self.visits / self.problem.n, self.reads_at_last_check):
             before = self.certificate.gap
             self._check()
             if self._reached() and not self.method.thorough:
@@ -194,13 +204,13 @@ class Run:
     def _visit(self, order: Order) -> Status | None:
         """Visit rows in chunks, with a look at the clock after each."""
         status = None
-        if self.budget.epochs is not None:
-            order = order[: max(0, self.budget.epochs * self.problem.n - self.visits)]
+        order = order[: self.most_visits - self.visits]
         allowed = self.ledger.affordable(order)
         if len(allowed) < len(order):
             order, status = allowed, Status.READS
         mean = max(1.0, self.ledger.total / self.problem.n)
-        chunk = len(order) if self.method.whole else max(1, int(CHUNK / mean))
+        k = self.method.batch_size
+        chunk = len(order) if self.method.whole else k * max(1, int(CHUNK / (k * mean)))
         for begin in range(0, len(order), chunk):
             part = order[begin : begin + chunk]
             self.method.visit(part)
@@ -222,6 +232,7 @@ class Run:
                 self.dual = bound
             self.method.checked(answer, self.certificate)
         self.history.append(self._record())
+        self.reads_at_last_check = self.ledger.reads.dense
 
     def _consider(self, w: Vector, b: float) -> Primal:
         answer = certificates.primal(self.problem, w, b)

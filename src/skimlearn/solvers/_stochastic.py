@@ -33,7 +33,6 @@ class Stochastic(Method):
     """A method that moves at every visit and may answer with an average of its iterates."""
 
     sampling = "permuted"
-    batch_size = 1
 
     def __init__(
         self, problem: Problem, ledger: Ledger, average: str, rng: np.random.Generator

@@ -18,6 +18,7 @@ import threading
 import numpy as np
 
 from skimlearn import certificates
+from skimlearn.data.rows import nonzeros
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -55,14 +56,13 @@ def solve(
     cost = _newton_cost(problem, budget)
     if cost <= TINY:
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
-    if start is None and is_safe(problem):
-        # the finisher reads all rows three times before it gains much: norms, start, an epoch
-        enough = run.ledger.left >= 5 * run.ledger.total
-        run.stage(_first_phase(problem, run), epochs=1 if enough else None)
+    # the finisher reads all rows three times before it gains much: norms, start, an epoch
+    enough = run.ledger.left >= 5 * run.ledger.total
+    if is_safe(problem) and (start is None or not enough):
+        run.stage(_first_phase(problem, run, start), epochs=1 if enough else None)
         start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
-        patience = max(10.0, cost * _newton_steps(problem) / (VISIT * run.ledger.total + 1.0))
-        epochs = math.ceil(patience) if math.isfinite(patience) else None
+        epochs = _patience(problem, cost, budget)
         run.stage(dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=epochs)
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
@@ -70,9 +70,14 @@ def solve(
     return run.result()
 
 
-def _newton_steps(problem: Problem) -> int:
-    """How many steps Newton's method takes, about."""
-    return 10 if math.isfinite(problem.loss.curvature()) else 30
+def _patience(problem: Problem, cost: float, budget: Budget) -> int | None:
+    """For how many epochs dual ascent goes on: as long as Newton's method would take."""
+    if not math.isfinite(cost):
+        return None
+    steps = 10 if math.isfinite(problem.loss.curvature()) else 30
+    epochs = cost * steps / (VISIT * float(nonzeros(problem.rows).sum()) + 1.0)
+    most = math.inf if budget.epochs is None else 0.3 * budget.epochs
+    return math.ceil(max(10.0, min(epochs, most)))
 
 
 def _newton_cost(problem: Problem, budget: Budget) -> float:
@@ -83,8 +88,8 @@ def _newton_cost(problem: Problem, budget: Budget) -> float:
     return newton.cost(problem.rows)
 
 
-def _first_phase(problem: Problem, run: Run) -> Stochastic:
+def _first_phase(problem: Problem, run: Run, start: Start | None) -> Stochastic:
     if isinstance(problem.regularizer, SquaredL2):
-        return sgd.Sgd(problem, run.ledger, sgd.Settings(), run.rng)
+        return sgd.Sgd(problem, run.ledger, sgd.Settings(), run.rng, start)
     t0 = shift(problem, run.ledger, run.rng, problem.regularizer.exponent())
-    return pgs.Pgs(problem, run.ledger, pgs.Settings(t0=t0), run.rng)
+    return pgs.Pgs(problem, run.ledger, pgs.Settings(t0=t0), run.rng, start)

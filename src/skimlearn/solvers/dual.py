@@ -27,6 +27,7 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn._jit import kernel
@@ -115,6 +116,7 @@ class DualAscent(Method):
         self.offset = np.zeros(1)  # how far the bias is above its centre
         self.moved = np.ones(problem.n, dtype=np.bool_)  # whether its last visit changed a row
         self.passes = 0  # since the last check
+        self.keys: NDArray[np.uint32] | None = None  # random numbers that make the orders
         self.close = False  # so near the optimum that rounding in theta would show
         if start is not None:
             self._begin_at(start)
@@ -126,7 +128,8 @@ class DualAscent(Method):
             return 0.0
         if self.problem.bias == "regularized":
             return 1.0
-        return max(float(self.problem.weights @ squares) / self.problem.n, 1e-12)
+        mean = float(self.problem.weights @ squares) / self.problem.n
+        return mean if mean > 0.0 else 1.0
 
     def _begin_at(self, start: Start) -> None:
         problem = self.problem
@@ -154,7 +157,10 @@ class DualAscent(Method):
         if self.settings.shrinking:
             self.rows_left = self.rows_left[self.moved[self.rows_left]]
         self.passes += 1
-        return rng.permutation(self.rows_left)
+        if self.keys is None:
+            self.keys = rng.integers(2**32, size=self.problem.n, dtype=np.uint32)
+        multiplier = np.uint32(2 * rng.integers(2**31) + 1)
+        return _shuffled(self.rows_left, self.keys, multiplier)
 
     def visit(self, order: Order) -> None:
         problem = self.problem
@@ -194,6 +200,30 @@ class DualAscent(Method):
         return super().due(epochs, reads_at_last_check)
 
 
+def _shuffled(chosen: Order, keys: NDArray[np.uint32], multiplier: np.uint32) -> Order:
+    """Some rows in a random order in which no row's place depends on which others are chosen.
+
+    Rows are ordered by their keys times an odd number, new for each pass. A row that rounding puts
+    aside a pass early, in a dense matrix but not in a sparse one, then changes nothing else.
+    """
+    bits = min(max(len(keys).bit_length(), 1), 24)
+    cells = ((keys[chosen] * multiplier) >> np.uint32(32 - bits)).astype(np.int64)
+    out = np.empty(len(chosen), dtype=np.int64)
+    _counting_sort(chosen, cells, np.zeros(2**bits + 1, dtype=np.int64), out)
+    return out
+
+
+@kernel
+def _counting_sort(items, cells, starts, out):
+    for cell in cells:
+        starts[cell + 1] += 1
+    for k in range(1, len(starts)):
+        starts[k] += starts[k - 1]
+    for i in range(len(items)):
+        out[starts[cells[i]]] = items[i]
+        starts[cells[i]] += 1
+
+
 @kernel
 def _ascend(
     rows, y, m, loss, regularizer, alpha, bias_square, centre, order,
@@ -208,7 +238,7 @@ def _ascend(
         z = scale * dot(rows, i, phi) + centre + offset[0]
         new = loss.dual_step(a[i], z, h[i], y[i])
         change = m[i] * (new - a[i]) * unit_step
-        moved[i] = change != 0.0
+        moved[i] = abs(new - a[i]) > 1e-12 * abs(new)  # by more than rounding
         if change != 0.0:
             a[i] = new
             offset[0] += bias_square * change

@@ -28,7 +28,7 @@ from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import Rows, combine, entry, lengths, norms, responses, size
+from skimlearn.data.rows import Rows, combine, entry, nonzeros, norms, responses, size
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
@@ -45,8 +45,8 @@ def cost(rows: Rows) -> float:
     d = rows.shape[1]
     if d > 2000:
         return math.inf
-    counts = lengths(rows).astype(np.float64)
-    return float(counts @ counts) + float(d) ** 3 / 3.0
+    counts = nonzeros(rows).astype(np.float64)  # the same for dense and sparse rows
+    return float((counts**2).sum()) + float(d) ** 3 / 3.0
 
 
 def solve(
@@ -111,6 +111,7 @@ class Newton(Method):
         self.new_a, self.bend = np.zeros(n), np.zeros(n)
         self.rounds, self.vain = 0, 0  # in vain: rounds that did not halve the gap
         self.gap = math.inf
+        self.steepness = math.inf  # the length of the last gradient of the round
         self.round_ended = False
         self.finished = False
 
@@ -141,7 +142,9 @@ class Newton(Method):
         promised = -0.5 * float(direction @ gradient)
         value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300
         value += certificates.primal(problem, self.w, self.b, z=self.z).value
-        if not promised > 1e-17 * value:
+        # the primal may be exact long before the dual, whose error is ||gradient||^2 / alpha
+        former, self.steepness = self.steepness, float(np.linalg.norm(gradient))
+        if not promised > 1e-17 * value and not self.steepness < 0.5 * former:
             self._end_round()
             return
         along = np.empty(n)
@@ -151,7 +154,7 @@ class Newton(Method):
         self.w += step * direction[:d]
         self.b += step * float(direction[d])
         self.z += step * along
-        if step == 0.0 or (self.smooth and promised < 1e-15 * value):
+        if step == 0.0:
             self._end_round()
 
     def _prox(self) -> None:
@@ -165,6 +168,7 @@ class Newton(Method):
         self.a, self.moved = self.new_a.copy(), moved
         self.rounds += 1
         self.round_ended = True
+        self.steepness = math.inf
         noise = 1e-14 * float(np.abs(self.a).max(initial=0.0))
         if not self.smooth:
             noise = max(noise, 1e-15 * self.scale / self.h)
@@ -199,7 +203,7 @@ class Newton(Method):
         low, high = 0.0, 1.0
         if slope(1.0) <= 1e-6 * abs(begin):
             return 1.0
-        for _ in range(60):  # the slope changes its sign in between; stay where it is negative
+        for _ in range(200):  # the slope changes its sign in between; stay where it is negative
             middle = 0.5 * (low + high)
             at = slope(middle)
             if at > 0.0:

@@ -147,7 +147,8 @@ class Pegasos(Stochastic):
             self.radius, self.squares, order, self.z, self.sums, self.since, self.slopes,
             self.pulls, self.state,
         )  # fmt: skip
-        self.state[SQUARE] = float(self.z @ self.z)  # no drift
+        if self.radius < math.inf:
+            self.state[SQUARE] = float(self.z @ self.z)  # no drift
 
     def last(self) -> tuple[Vector, float]:
         scale = 1.0 / (self.problem.alpha * max(self.steps + self.t0, 1.0))
@@ -158,6 +159,7 @@ class Pegasos(Stochastic):
 
     def total(self) -> tuple[Vector, float]:
         settle_all(self.state[TOTAL], self.z, self.sums, self.since)
+        self.state[TOTAL] = 0.0
         return self.sums.copy(), float(self.state[BIASES])
 
     def recentre(self, w: Vector, b: float) -> None:
@@ -210,8 +212,9 @@ def _pegasos(
                 scale *= radius / norm
                 if joint:
                     bias *= radius / norm
-                if scale < 1e-100:
+                if scale < 1e-4:  # or the sum of the coefficients would lose the last ones
                     settle_all(total, z, sums, since)
+                    total = 0.0
                     for j in range(len(z)):
                         z[j] *= scale
                     square *= scale * scale

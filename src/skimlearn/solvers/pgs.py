@@ -6,7 +6,7 @@ Problem:  min over w, b of  alpha r(w) + bias term + (1/n) sum m_i loss(<w, x_i>
     w = link( lam / (alpha (t + 1 + t0)) )
 
 which is follow-the-regularised-leader: after t steps w minimises the sum of the linearised losses
-plus (t + 1) alpha r. See Zhu, Chen, Wang, Zhu and Chen, "Inverse time dependency in convex
+plus (t + 1) alpha r. See Zhu, Chen, Zhu, Wang, Wang and Chen, "Inverse time dependency in convex
 regularized learning" (2009), Figures 1 and 2, with the hinge's sign, the p-norm in the projection
 and the indices corrected. The analysed iterates are w_0, ..., w_{T-1}: the mean and the random
 iterate are taken from these.
@@ -158,6 +158,7 @@ class Pgs(Stochastic):
 
     def total(self) -> tuple[Vector, float]:
         settle_all(self.state[TOTAL], self.phi, self.sums, self.since)
+        self.state[TOTAL] = 0.0
         return self.sums.copy(), float(self.state[BIASES])
 
     def recentre(self, w: Vector, b: float) -> None:
@@ -208,6 +209,7 @@ def _pgs(
             stale = True
         if stale:
             settle_all(total, phi, sums, since)
+            total = 0.0
             refresh(regularizer, inner, lam, phi, mirror)
         scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0 / divisor)
     state[STEPS], state[BIAS], state[DIVISOR] = t, bias, divisor

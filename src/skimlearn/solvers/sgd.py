@@ -11,7 +11,7 @@ The sum of all iterates is -(h v - u) / alpha, h_t = sum 1 / (j + t0), u_t = sum
 The centred version runs on x_i - mean without forming it: <mean, x_i> is one more sparse product,
 and the answer, free of the mean, is put together once at the end.
 
-See Dekel, "Making averaged SGD ... sparse" (2017), Algorithms 1 to 3, with the loop of Algorithm 3
+See Dekel, "Linear learning with sparse data" (2017), Algorithms 1 to 3, the loop of Algorithm 3
 starting at t = 2, the lost line ``u += h g x`` of Algorithm 2 restored, and the shift t0, without
 which the squared loss explodes as exp(||x||^2 / alpha).
 
@@ -158,7 +158,8 @@ class Sgd(Stochastic):
             self.v, self.u, self.pulls, self.state,
         )  # fmt: skip
         self.centres += self.centre * len(order)
-        self.state[Z] = float(self.v @ self.mean)  # no drift
+        if self.theta > 1.0:
+            self.state[Z] = float(self.v @ self.mean)  # no drift
 
     def last(self) -> tuple[Vector, float]:
         scale = 1.0 / (self.problem.alpha * max(self.steps + self.t0, 1.0))
@@ -172,7 +173,7 @@ class Sgd(Stochastic):
 
     def recentre(self, w: Vector, b: float) -> None:
         if self.problem.bias == "free":
-            self.centre = b + float(w @ self.mean)
+            self.centre = b + (float(w @ self.mean) if self.theta > 1.0 else 0.0)
             self.state[BETA] = 0.0
             self.state[R] = self.state[A] * (self.theta - 1.0) - self.state[Z]
 

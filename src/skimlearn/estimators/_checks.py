@@ -1,0 +1,160 @@
+"""What the estimators check of data and parameters before a solver sees them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from skimlearn.data.rows import is_number
+from skimlearn.problem import check_finite
+from skimlearn.result import Budget
+
+ABSENT = "no_validation"  # scikit-learn's word for a missing y
+ENCODE = "encode text, dates and categories as numbers first"
+
+
+# ------------------------------------------------------------------------------------------- data
+
+
+def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> Any:
+    """Scikit-learn's checks of the data; float32 is kept, and rows are made contiguous.
+
+    Nan and inf are left to `as_rows`, which says where the first one is.
+    """
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", "?") in "USmM":
+        raise ValueError(f"X must hold numbers, but its dtype is {dtype}: {ENCODE}")
+    given: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    given |= {"order": None if isinstance(X, np.memmap) else "C", "ensure_all_finite": False}
+    given |= {"reset": reset} | options
+    if not (isinstance(y, str) and y == ABSENT):
+        given["y"] = y
+    try:
+        return validate_data(model, X, **given)
+    except (TypeError, ValueError) as error:
+        found = _first_text(X)
+        if not found:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X must hold numbers, but holds {found}: {ENCODE} ({error})") from error
+
+
+def _first_text(X: Any) -> str:
+    """The first entry of a matrix that is no number, and its place."""
+    values = np.asarray(X)
+    if values.dtype.kind in "OU" and values.ndim == 2:
+        for (i, j), value in np.ndenumerate(values):
+            if not is_number(value):
+                return f"{value!r} (row {i}, column {j})"
+    return ""
+
+
+def check_numbers(y: Any) -> None:
+    """Raise an error that says where a target of a regression is no finite number."""
+    values = np.asarray(y)
+    if values.dtype.kind in "OUS" and y is not None:
+        for place, value in np.ndenumerate(values.astype(object)):
+            if values.dtype.kind != "O" or not (is_number(value) or value is None):
+                raise ValueError(
+                    f"y must hold numbers, but holds {value!r} (row {place[0]}): use "
+                    "LinearClassifier to learn classes"
+                )
+        values = values.astype(np.float64)
+    if values.dtype.kind == "f":
+        check_finite(values, "y")
+
+
+def check_classes(y: Any) -> Any:
+    """Classes, those of an object array by their own type; an error says where one is missing."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    values = np.empty(0) if hasattr(y, "toarray") else np.asarray(y)
+    if values.dtype.kind == "f":
+        check_finite(values, "y")
+    elif values.dtype.kind == "O":
+        for place, value in np.ndenumerate(values):
+            if _is_missing(value):
+                raise ValueError(
+                    f"y contains {value!r} (row {place[0]}): drop the rows that have no class"
+                )
+        if values.ndim == 1 and {type(value) for value in values} <= {int, bool, np.bool_}:
+            return np.array(values.tolist())
+    return y
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal to itself
+        return True
+
+
+# ------------------------------------------------------------------------------------- parameters
+
+
+def budget_of(model: Any) -> Budget:
+    """The budget of an estimator's parameters."""
+    values: dict[str, Any] = {"gap": model.tol, "seconds": model.max_seconds}
+    for name in ("epochs", "reads"):
+        value = values[name] = getattr(model, f"max_{name}")
+        if value is None:
+            continue
+        if not _is_real(value) or not 1 <= value < np.inf or value != int(value):
+            raise ValueError(
+                f"max_{name}={value!r} must be a whole number, 1 or more, or None for no limit"
+            )
+        values[name] = int(value)
+    if model.tol is not None and not (_is_real(model.tol) and model.tol >= 0.0):
+        raise ValueError(f"tol={model.tol!r} must be a number, 0 or more, or None for no target")
+    seconds = model.max_seconds
+    if seconds is not None and not (_is_real(seconds) and seconds > 0.0):
+        raise ValueError(f"max_seconds={seconds!r} must be positive, or None for no limit")
+    if all(value is None for value in values.values()):
+        raise ValueError(
+            "tol, max_epochs, max_reads and max_seconds are all None: set at least one, or the fit "
+            "would never end"
+        )
+    return Budget(**values)
+
+
+def share_of(budget: Budget, began: float, count: int, left: float) -> Budget:
+    """One of several problems' share of the reads, and of the seconds that are left."""
+    reads, seconds = budget.reads, budget.seconds
+    if reads is not None:
+        reads //= count
+    if seconds is not None:
+        seconds = max(seconds - (time.perf_counter() - began), 0.0) / max(left, 1.0)
+    return replace(budget, reads=reads, seconds=seconds)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def seeds(random_state: Any, count: int) -> NDArray[np.int64]:
+    """So many seeds, drawn from an integer, a generator of either kind, or nothing."""
+    most = np.iinfo(np.int32).max
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(most, size=count)
+    try:
+        rng = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state={random_state!r} must be a whole number from 0 to 2**32 - 1, a numpy "
+            "Generator or RandomState, or None"
+        ) from error
+    return np.asarray(rng.randint(most, size=count), dtype=np.int64)
+
+
+def workers(n_jobs: Any, count: int) -> int:
+    """How many threads to use for so many pieces of work."""
+    if n_jobs == 0 or not (n_jobs is None or isinstance(n_jobs, (int, np.integer))):
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number (-1 for all cores), or None")
+    return int(min(effective_n_jobs(n_jobs), count))

@@ -1,0 +1,160 @@
+"""Newton's method against direct solutions and general minimisers, whatever the scales."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.linear_model import Ridge
+
+import reference
+from problems import LOSSES, NAMES, close, make, make_data, make_weights
+from skimlearn.data.ledger import Ledger
+from skimlearn.data.rows import as_rows
+from skimlearn.problem import BIASES
+from skimlearn.result import Budget, Status
+from skimlearn.solvers import newton
+from skimlearn.solvers._run import Start
+
+N, D, ALPHA = 50, 4, 0.03
+TIGHT = Budget(gap=1e-10, epochs=2000)
+
+
+def smooth_minimum(X, y, loss, bias, m):
+    """(w, b) and the value by BFGS, for losses without kinks."""
+
+    def value_and_gradient(v):
+        w, b = (v[:-1], v[-1]) if bias != "none" else (v, 0.0)
+        g = m * reference.SLOPES[loss](X @ w + b, y) / len(y)
+        value = reference.objective(X, y, w, b, ALPHA, loss, bias=bias, m=m)
+        gradient = ALPHA * w + X.T @ g
+        if bias != "none":
+            gradient = np.append(gradient, g.sum() + ALPHA * b * (bias == "regularized"))
+        return value, gradient
+
+    start = np.zeros(X.shape[1] + (bias != "none"))
+    found = minimize(value_and_gradient, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+    return (found.x[:-1], found.x[-1]) if bias != "none" else (found.x, 0.0), found.fun
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "log", "huber"])
+def test_smooth_losses_against_a_general_minimiser(loss, bias, weighted):
+    X, y = make_data(loss, N, D, offset=0.2)
+    m = make_weights(N) if weighted else np.ones(N)
+    problem = make(loss, X, y, bias=bias, alpha=ALPHA, sample_weight=m)
+    result = newton.solve(problem, TIGHT)
+    (w, b), value = smooth_minimum(X, y, loss, bias, m)
+    assert result.status is Status.CONVERGED
+    assert result.epochs <= 20
+    assert result.certificate.primal == pytest.approx(value, rel=1e-10)
+    assert result.certificate.primal <= value * (1 + 1e-14)
+    assert close((result.x, result.bias), (w, b), 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "epsilon_insensitive", "pinball"])
+def test_losses_with_kinks_against_a_general_minimiser(loss, bias, seed):
+    X, y = make_data(loss, 20, 3, seed=seed, offset=0.2)
+    m = make_weights(20, seed) if seed % 2 else None
+    problem = make(loss, X, y, bias=bias, alpha=ALPHA, sample_weight=m)
+    result = newton.solve(problem, TIGHT)
+    assert result.status is Status.CONVERGED
+    low = reference.optimum(X, y, ALPHA, loss, bias=bias, m=m)
+    assert result.certificate.primal == pytest.approx(low, rel=1e-8)
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("loss", ["log", "hinge", "absolute"])
+def test_without_the_jit(loss):
+    X, y = make_data(loss, 12, 2)
+    for rows in (X, sp.csr_array(X)):
+        problem = make(loss, rows, y, alpha=0.1)
+        result = newton.solve(problem, TIGHT)
+        low = reference.optimum(X, y, 0.1, loss, bias="free")
+        assert result.certificate.primal == pytest.approx(low, rel=1e-8)
+
+
+def test_ridge_regression_is_one_step():
+    X, y = make_data("squared", N, D, offset=5.0)
+    exact = Ridge(alpha=ALPHA * N, solver="cholesky").fit(X, y)
+    result = newton.solve(make("squared", X, y, alpha=ALPHA), TIGHT)
+    assert close((result.x, result.bias), (exact.coef_, exact.intercept_), 1e-10)
+    assert result.epochs <= 4  # a step, and what it takes to see that it was exact
+    assert abs(result.certificate.gap) <= 1e-12 * result.certificate.primal
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3, 10.0])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", [*LOSSES])
+def test_features_of_any_scale(loss, bias, alpha):
+    """First-order methods slow down with the square of the ratio of the scales."""
+    X, y = make_data(loss, 60, 5)
+    X = X * 10.0 ** np.array([-3, -1, 0, 2, 4])
+    result = newton.solve(make(loss, X, y, bias=bias, alpha=alpha), Budget(gap=1e-6, epochs=500))
+    assert result.certificate.relative_gap <= 1e-6, result
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_free_bias_where_no_row_is_near_a_kink(seed):
+    """Then nothing bends along the bias, and a step along it has no natural length."""
+    for loss in ("hinge", "absolute", "huber", "pinball"):
+        X, y = make_data(loss, 14, 3, seed=seed)
+        y = y * (1.0 if loss == "hinge" else 100.0)
+        m = make_weights(14, seed)
+        result = newton.solve(make(loss, X, y, alpha=0.1, sample_weight=m), TIGHT)
+        assert result.certificate.relative_gap <= (1e-6 if loss == "pinball" else 1e-9), loss
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", ["hinge", "log"])
+def test_integer_weights_are_repeated_rows(loss, bias):
+    X, y = make_data(loss, 30, D)
+    counts = np.random.default_rng(1).integers(0, 4, 30)
+    one = newton.solve(make(loss, X, y, sample_weight=counts, bias=bias, alpha=ALPHA), TIGHT)
+    rows, labels = X.repeat(counts, 0), y.repeat(counts)
+    two = newton.solve(make(loss, rows, labels, bias=bias, alpha=ALPHA), TIGHT)
+    assert one.certificate.primal == pytest.approx(two.certificate.primal, rel=1e-10)
+    assert close((one.x, 0.0), (two.x, 0.0), 1e-5)
+    if bias != "free" or loss == "log":
+        assert close((one.x, one.bias), (two.x, two.bias), 1e-5)
+
+
+def test_rows_of_weight_zero_have_no_influence():
+    X, y = make_data("absolute", N, D)
+    m = np.ones(N)
+    m[::3] = 0.0
+    wild = X.copy()
+    wild[::3] *= 1e3
+    one = newton.solve(make("absolute", wild, y, sample_weight=m, alpha=ALPHA), TIGHT)
+    two = newton.solve(make("absolute", X[m > 0], y[m > 0], alpha=ALPHA), TIGHT)
+    assert one.certificate.primal == pytest.approx(two.certificate.primal, rel=1e-10)
+    assert close((one.x, 0.0), (two.x, 0.0), 1e-6)
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_a_start_at_the_optimum_ends_at_once(loss):
+    X, y = make_data(loss, N, D)
+    problem = make(loss, X, y, alpha=ALPHA)
+    first = newton.solve(problem, TIGHT)
+    start = Start(first.x, first.bias, first.p)
+    again = newton.solve(problem, TIGHT, start=start)
+    assert again.epochs <= max(6, first.epochs)
+    assert again.certificate.primal <= first.certificate.primal * (1 + 1e-12)
+    assert again.certificate.relative_gap <= 1e-9
+
+
+def test_what_newton_refuses():
+    X, y = make_data("log", N, D)
+    for parameters in ({"p": 1.5}, {"radius": 2.0}, {"p": 1.0, "radius": 2.0}):
+        problem = make("log", X, y, **parameters)
+        with pytest.raises(ValueError, match="Newton's method has p=2 and no radius"):
+            newton.Newton(problem, Ledger(problem.rows))
+
+
+def test_cost_is_counted_in_multiplications():
+    X = sp.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]))
+    assert newton.cost(as_rows(X)) == 4 + 9 + 27 / 3
+    assert newton.cost(as_rows(np.ones((2, 3)))) == 18 + 9
+    assert newton.cost(as_rows(sp.csr_array((3, 2001)))) == np.inf
