@@ -53,7 +53,7 @@ format: $(READY)
 clean:
 	rm -rf $(VENV) build dist .coverage htmlcov demo.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests tools examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment that lacks pip (an interrupted start, a Python that was removed) is made anew.
 $(READY): pyproject.toml

@@ -1,0 +1,120 @@
+"""Draw the pictures of the documentation from runs on the bundled mail corpus.
+
+    python docs/make_images.py
+
+writes ``docs/images/certificate.png`` and ``docs/images/solvers.png``. Cost is counted in entries
+read, not in seconds, so that the pictures come out the same on every machine.
+"""
+
+import warnings
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skimlearn import LinearClassifier
+from skimlearn.datasets import load_spam
+
+FOLDER = Path(__file__).parent / "images"
+STYLE = {"font.size": 10, "axes.grid": True, "grid.alpha": 0.3, "axes.axisbelow": True}
+READS = "entries read to learn, in passes over the data"
+
+
+def history(X, y, **options):
+    """Fit, and return passes, primal values and dual values at the checks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # some solvers are cut off on purpose
+        result = LinearClassifier(alpha=1e-4, random_state=0, **options).fit(X, y).result_
+    records = result.history
+    return (
+        np.array([record.reads / X.nnz for record in records]),
+        np.array([record.primal for record in records]),
+        np.array([record.dual for record in records]),
+    )
+
+
+def draw_certificate(X, y):
+    """The optimum is caught between the primal and the dual value, which close in on it."""
+    optimum = history(X, y, loss="hinge", tol=1e-6)[2][-1]  # as good as
+    passes, primal, dual = history(X, y, loss="hinge", tol=1e-4)
+    known = dual > 0
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    left.fill_between(passes, dual, primal, color="C0", alpha=0.15, lw=0)
+    left.plot(passes, primal, "C0-o", ms=3, label="primal value: of the answer")
+    left.plot(passes, dual, "C3-o", ms=3, label="dual value: the optimum is not below")
+    left.axhline(optimum, color="black", lw=1, ls=":")
+    note(left, "the optimum", optimum)
+    left.set(xlim=(passes[0], 20), ylim=(0, 0.12), xlabel=READS, ylabel="objective")
+    left.set_title("The optimum lies in the band ...", fontsize=11)
+    left.legend(fontsize=9, loc="upper right")
+    right.semilogy(
+        passes[known], primal[known] / dual[known] - 1, "C0-o", ms=3, label="certified, at once"
+    )
+    right.semilogy(passes, primal / optimum - 1, "k--", lw=1, label="true, known afterwards")
+    right.axhline(1e-3, color="gray", lw=1, ls=":")
+    note(right, "tol=1e-3 stops here", 1e-3)
+    right.set(xlabel=READS, ylabel="distance to the optimum, relative")
+    right.set_title("... whose width is the certified gap", fontsize=11)
+    right.legend(fontsize=9)
+    save(figure, "certificate.png")
+
+
+def note(axes, text, height):
+    """Write above a horizontal line, at its right end."""
+    axes.annotate(
+        text,
+        (0.98, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="right",
+        fontsize=9,
+    )
+
+
+def draw_solvers(X, y):
+    """The certified gap of every solver, for a loss with a kink and for a smooth one."""
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3.9), layout="constrained", sharey=True)
+    styles = {
+        "sgd": "C1-", "asgd": "C2-", "casgd": "C4--", "pegasos": "C5-", "pgs": "C6:",
+        "dual": "C3-", "auto": "C0-",
+    }  # fmt: skip
+    for axes, loss in zip(panels, ("hinge", "log"), strict=True):
+        for solver, style in styles.items():
+            passes, primal, dual = history(X, y, loss=loss, solver=solver, tol=1e-4, max_epochs=100)
+            known = dual > 0.1 * primal
+            width = 2.5 if solver in ("auto", "dual") else 1.2
+            axes.loglog(
+                passes[known], primal[known] / dual[known] - 1, style, lw=width, label=f'"{solver}"'
+            )
+        axes.set(xlabel=READS, xticks=[2, 5, 10, 20, 50, 100])
+        axes.set_xticklabels(["2", "5", "10", "20", "50", "100"])
+        axes.minorticks_off()
+        axes.set_title(f'loss="{loss}"', fontsize=11)
+    panels[0].set_ylabel("certified gap, relative")
+    panels[1].legend(fontsize=9, title="solver=", title_fontsize=9)
+    save(figure, "solvers.png")
+
+
+def save(figure, name):
+    """Write a picture as a small file, without the date."""
+    FOLDER.mkdir(exist_ok=True)
+    figure.savefig(FOLDER / name, dpi=110, metadata={"Software": None})
+    plt.close(figure)
+    print(f"wrote {FOLDER / name}")
+
+
+def main():
+    """Draw all pictures."""
+    X, y = load_spam()
+    with plt.rc_context(STYLE):
+        draw_certificate(X, y)
+        draw_solvers(X, y)
+
+
+if __name__ == "__main__":
+    main()
