@@ -114,6 +114,16 @@ def best_bias(problem: Problem, z: Vector, start: float = 0.0) -> float:
     return float(_best_bias(problem.loss, z, problem.y, problem.weights, start))
 
 
+def middle_bias(problem: Problem, z: Vector, b: float) -> float:
+    """The middle of the interval of biases that are as good as b, the best one.
+
+    A loss made of straight pieces may have such an interval; its middle does not depend on where
+    a search came from.
+    """
+    ends = [_flat_end(problem.loss, z, b, problem.y, problem.weights, sign) for sign in (-1.0, 1.0)]
+    return float(0.5 * (ends[0] + ends[1])) if np.isfinite(ends).all() else b
+
+
 # ---------------------------------------------------------------------------------------- kernels
 
 
@@ -170,6 +180,28 @@ def _mean_slope(loss, z, b, y, m):
         if m[i] > 0.0:
             total += m[i] * loss.slope(z[i] + b, y[i])
     return total / len(z)
+
+
+@kernel
+def _flat_end(loss, z, b, y, m, sign):
+    """How far the bias can go from b in one direction while the mean slope stays zero."""
+    if _mean_slope(loss, z, b, y, m) != 0.0:
+        return b
+    step = 1e-12 * (1.0 + abs(b))
+    while step < 1e15 and _mean_slope(loss, z, b + sign * step, y, m) == 0.0:
+        step *= 4.0
+    if step >= 1e15:
+        return np.inf
+    low, high = 0.0, step
+    while high - low > 1e-15 * (abs(b) + high):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if _mean_slope(loss, z, b + sign * middle, y, m) == 0.0:
+            low = middle
+        else:
+            high = middle
+    return b + sign * low
 
 
 @kernel

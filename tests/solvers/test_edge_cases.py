@@ -62,19 +62,20 @@ def test_one_column(loss, bias):
     check(make(loss, X, y, bias=bias, alpha=0.01))
 
 
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("loss", NAMES)
-def test_a_matrix_of_zeros(loss, bias, sparse):
+def test_a_matrix_of_zeros(loss, bias):
     _, y = make_data(loss, 30, 4)
     X = np.zeros((30, 4))
-    results = check(make(loss, sp.csr_array(X) if sparse else X, y, bias=bias, alpha=0.01))
+    if loss in ("hinge", "log"):
+        check(make(loss, sp.csr_array(X), y, bias=bias, alpha=0.01))
+    results = check(make(loss, X, y, bias=bias, alpha=0.01))
     np.testing.assert_array_equal(results["auto"].x, 0.0)
     if loss == "squared" and bias == "free":
         assert results["auto"].bias == pytest.approx(y.mean(), rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "log"])
 def test_empty_rows_among_others(loss):
     X, y = make_data(loss, 40, 4, density=0.3)
     X[::3] = 0.0

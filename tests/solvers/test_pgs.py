@@ -23,10 +23,12 @@ def make_order(steps=600, n=N, seed=1):
     return np.random.default_rng(seed).integers(0, n, steps)
 
 
-def check(X, y, loss, order, *, k=1, t0=0.0, tolerance=1e-10, alpha=ALPHA, **parameters):
+def check(
+    X, y, loss, order, *, k=1, t0=0.0, tolerance=1e-10, alpha=ALPHA, rows=sp.csr_array, **parameters
+):
     """Compare all averages with the naive method, the visits in two portions."""
     m = parameters.get("sample_weight")
-    problem = make(loss, sp.csr_array(X), y, alpha=alpha, **parameters)
+    problem = make(loss, rows(X), y, alpha=alpha, **parameters)
     named = {key: parameters[key] for key in ("p", "radius", "bias") if key in parameters}
     iterates = reference.pgs(X, y, order, alpha, loss, k=k, t0=t0, m=m, **named)
     for average, expected in (
@@ -74,7 +76,7 @@ def test_losses_biases_weights_and_a_shift(p, loss, bias):
     X, y = make_data(loss, N, D, density=0.3)
     m = make_weights(N)
     parameters = {"p": p, "bias": bias, "sample_weight": m} | ({"radius": 3.0} if p == 1 else {})
-    check(X, y, loss, make_order(300), t0=40.0, **parameters)
+    check(X, y, loss, make_order(300), t0=40.0, rows=np.asarray, **parameters)
 
 
 @pytest.mark.pure_python

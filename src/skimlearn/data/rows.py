@@ -377,7 +377,8 @@ def _norms(rows, exponent, out):
 def norms(rows: Rows, exponent: float = 2.0) -> NDArray[np.float64]:
     """The norm ||row i||_exponent of every row, without overflow."""
     out = np.empty(rows.shape[0])
-    _norms(rows, float(exponent), out)
+    with np.errstate(over="ignore"):  # an overflow is seen and mended
+        _norms(rows, float(exponent), out)
     return out
 
 

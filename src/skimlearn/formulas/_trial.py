@@ -11,6 +11,7 @@ and the dual step from the dual variable -l'(z) stays where it is.
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 import numpy as np
 
@@ -39,10 +40,12 @@ def try_out(loss: Formula, targets: tuple[float, ...]) -> None:
         try:
             table = np.array([_measure(loss, z, y) for z in POINTS])
         except Exception as error:
-            method, reason = _culprit(loss)
+            method, cause = _culprit(loss)
+            stray = set(vars(loss)) - {field.name for field in fields(loss)}  # type: ignore[arg-type]
+            reason = f"{sorted(stray)} are no fields" if stray else _reason(cause or error)
             raise TypeError(
                 f"loss={loss!r} can't be compiled, because of {method or 'its fields'}: {RULES}. "
-                f"The reason: {_reason(reason or error)}"
+                f"The reason: {reason}"
             ) from error
         fault = _fault(table, y)
         if fault:

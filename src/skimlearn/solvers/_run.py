@@ -49,7 +49,7 @@ class Method(ABC):
     name = ""
     growth = 1.5  # a check follows when the visits have grown by this factor
     batch_size = 1  # rows that are visited together
-    whole = False  # whether a visit needs all rows of the epoch at once
+    whole = False  # whether a visit needs all rows of the epoch at once, and counts its reads
     thorough = False  # whether to go on below the target gap, to the last digits
     finished = False  # whether the method has nothing more to do
 
@@ -161,9 +161,12 @@ class Run:
 
     def result(self) -> Result:
         """The best answer so far."""
+        bias = self.answer.b
+        if self.problem.bias == "free":
+            bias = certificates.middle_bias(self.problem, self.answer.z, bias)
         return Result(
             x=self.answer.w,
-            bias=self.answer.b,
+            bias=bias,
             p=self.dual.a,
             certificate=self.certificate,
             reads=self.ledger.reads,
@@ -214,7 +217,8 @@ class Run:
         for begin in range(0, len(order), chunk):
             part = order[begin : begin + chunk]
             self.method.visit(part)
-            self.ledger.visit(part)
+            if not self.method.whole:
+                self.ledger.visit(part)
             self.visits += len(part)
             if self.stop is not None and self.stop.is_set():
                 return Status.INTERRUPTED

@@ -105,6 +105,7 @@ class Newton(Method):
             self.b = certificates.best_bias(problem, self.z)
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
+        ledger.pass_over()
         natural = float(problem.weights @ norms(problem.rows) ** 2) / (problem.alpha * n * n)
         self.h = 0.0 if self.smooth else max(min(1e-3 * natural, self.scale), LEAST * self.scale)
         self.moved = math.inf  # the largest change of a dual variable in the last round
@@ -126,10 +127,12 @@ class Newton(Method):
         gradient = np.empty(d + 1)
         gradient[:d] = problem.alpha * self.w
         combine(problem.rows, -m * self.new_a / n, gradient[:d])
+        self.ledger.visit(np.flatnonzero(m * self.new_a))
         own = problem.alpha if problem.bias == "regularized" else 0.0
         gradient[d] = own * self.b - float(m @ self.new_a) / n
         hessian = np.zeros((d + 1, d + 1))
         _gram(problem.rows, m * self.bend / n, hessian)
+        self.ledger.visit(np.flatnonzero(m * self.bend))
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
         if problem.bias == "none":
