@@ -194,7 +194,9 @@ class LinearClassifierCV(Classifies, ClassifierMixin, _Search):
         -------
         self
         """
-        as_rows(LinearClassifier._check_labels(self, X, y)[0], bounded=True)
+        checked, classes, labels = LinearClassifier._check_labels(self, X, y)
+        as_rows(checked, bounded=True)
+        y = classes if labels is None else y
         self._take_over(self._search(X, y, sample_weight))
         return self
 
