@@ -174,6 +174,21 @@ def test_an_error_in_a_callback_reaches_the_caller(n_jobs):
         model(callback=callback, n_jobs=n_jobs, solver="dual", tol=1e-9).fit(X, THREE)
 
 
+def test_an_error_in_one_thread_ends_the_others():
+    calls = []
+
+    def callback(record):
+        calls.append(record)
+        if len(calls) == 5:
+            raise RuntimeError("mine")
+
+    forever = model(callback=callback, n_jobs=2, solver="asgd", tol=None, max_epochs=None)
+    began = time.perf_counter()
+    with pytest.raises(RuntimeError, match="mine"):
+        forever.set_params(max_seconds=60.0).fit(X, THREE)
+    assert time.perf_counter() - began < 10.0
+
+
 # -------------------------------------------------------------------------------------- processes
 
 LONG = """
@@ -240,9 +255,9 @@ def test_ctrl_c_ends_a_search_at_once(n_jobs):
             fits = []
             class Telling(cv.LinearClassifier):
                 def fit(self, X, y):
-                    if not fits:
-                        print("working", flush=True)
                     fits.append(self)
+                    if len(fits) == 1:
+                        os.write(1, b"working\\n")
                     return super().fit(X, y)
             cv.LinearClassifier = Telling
             model = LinearClassifierCV(alphas=[1e-6, 1e-7], solver="asgd", tol=0.0,
@@ -284,13 +299,14 @@ def on_a_terminal(command, seconds=30.0):
 
 
 FIT = """
-    fitted = LinearClassifier(verbose={verbose}, max_seconds={seconds}, **forever).fit(X, y)
+    for verbose, seconds in {fits}:
+        LinearClassifier(verbose=verbose, max_seconds=seconds, **forever).fit(X, y)
     print("done", flush=True)
 """
 
 
 def test_a_progress_line_appears_on_a_terminal_and_goes_away():
-    shown = on_a_terminal(script(FIT, verbose=None, seconds=1.6))
+    shown = on_a_terminal(script(FIT, fits=[(None, 1.5)]))
     lines = shown.split("\r")
     assert any(line.startswith("epoch ") and "primal" in line and "gap" in line for line in lines)
     assert "\n" not in shown.split("done")[0]  # one line, written again and again
@@ -298,19 +314,18 @@ def test_a_progress_line_appears_on_a_terminal_and_goes_away():
 
 
 def test_the_progress_line_is_that_of_the_whole_fit():
-    # three classes of 0.6 seconds each: none takes a second, all three do
-    shown = on_a_terminal(script(FIT, verbose=None, seconds=1.8, classes=3))
+    # three classes of half a second each: none takes a second, all three do
+    shown = on_a_terminal(script(FIT, fits=[(None, 1.5)], classes=3))
     assert "epoch" in shown
     assert shown.endswith("\r\x1b[Kdone\r\n")
 
 
-@pytest.mark.parametrize(("verbose", "seconds"), [(None, 0.2), (False, 1.4)])
-def test_short_and_quiet_fits_show_nothing_on_a_terminal(verbose, seconds):
-    assert on_a_terminal(script(FIT, verbose=verbose, seconds=seconds)) == "done\r\n"
+def test_short_and_quiet_fits_show_nothing_on_a_terminal():
+    assert on_a_terminal(script(FIT, fits=[(None, 0.2), (False, 1.2)])) == "done\r\n"
 
 
 def test_nothing_is_shown_where_there_is_no_terminal():
-    command = script(FIT, verbose=None, seconds=1.4)
+    command = script(FIT, fits=[(None, 1.2)])
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("done\n", "")
 

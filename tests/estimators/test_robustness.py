@@ -741,6 +741,16 @@ def test_a_loss_without_the_decorator_but_without_fields():
     )
 
 
+def test_a_loss_whose_steps_could_explode():
+    # without a bound on the curvature, a slope that grows without bound is too much for steps
+    for solver in ("sgd", "asgd", "casgd", "pegasos", "pgs"):
+        with pytest.raises(ValueError, match=r"curvature\(self\).* or use solver='dual'"):
+            regressor(loss=Half(), solver=solver).fit(X, NUMBERS)
+    for solver in ("dual", "auto"):
+        own = regressor(loss=Half(), solver=solver, tol=1e-2).fit(X, NUMBERS)
+        np.testing.assert_allclose(own.coef_, regressor().fit(X, NUMBERS).coef_, atol=0.1)
+
+
 def test_a_loss_without_a_slope():
     with pytest.raises(TypeError, match=r"loss=NoSlope\(\) must define slope\(self, z, y\)"):
         regressor(loss=NoSlope()).fit(X, NUMBERS)

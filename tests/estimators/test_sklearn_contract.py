@@ -40,7 +40,7 @@ ESTIMATORS = [
     LinearClassifier(loss="log"),
     LinearRegressor(),
     LinearRegressor(loss="huber", alpha=1e-2),
-    LinearClassifierCV(alphas=3, cv=3),
+    LinearClassifierCV(alphas=[1e-2, 1e-4], cv=3),
     LinearRegressorCV(alphas=3, cv=3),
 ]
 
