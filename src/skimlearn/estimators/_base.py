@@ -289,13 +289,17 @@ def summary(results: Sequence[Result]) -> Result:
 
 
 def _solve_on_threads(solve: Any, count: int, threads: int, stop: threading.Event) -> list[Result]:
+    def guarded(k: int) -> Any:
+        try:
+            return solve(k)
+        except BaseException:
+            stop.set()  # an error in one: the others need not go on
+            raise
+
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(solve, k) for k in range(count)]
+        futures = [pool.submit(guarded, k) for k in range(count)]
         try:
             return [future.result() for future in futures]
         except KeyboardInterrupt:
             stop.set()
             return [future.result() for future in futures]
-        except BaseException:
-            stop.set()  # an error in one: the others need not go on
-            raise
