@@ -249,7 +249,7 @@ def test_the_mean_of_more_steps_is_better(loss):
 def test_what_sgd_refuses():
     X, y = make_data("hinge", N, D)
     problem = make("hinge", X, y)
-    with pytest.raises(ValueError, match=r"average='random' must be one of .* for solver='sgd'"):
+    with pytest.raises(ValueError, match=r"average='random' must be one of .* for solver='asgd'"):
         begin(problem, average="random")
     with pytest.raises(ValueError, match="sampling='shuffled' must be 'permuted' or 'iid'"):
         begin(problem, sampling="shuffled")

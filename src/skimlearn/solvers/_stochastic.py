@@ -33,13 +33,16 @@ class Stochastic(Method):
     """A method that moves at every visit and may answer with an average of its iterates."""
 
     sampling = "permuted"
+    averages: tuple[str, ...] = AVERAGES  # those it has
 
     def __init__(
         self, problem: Problem, ledger: Ledger, average: str, rng: np.random.Generator
     ) -> None:
         super().__init__(problem, ledger)
-        if average not in AVERAGES:
-            raise ValueError(f"average={average!r} must be one of {AVERAGES}")
+        if average not in self.averages:
+            raise ValueError(
+                f"average={average!r} must be one of {self.averages} for solver={self.name!r}"
+            )
         self.average = average
         self.rng = rng
         self.steps = 0
@@ -207,9 +210,3 @@ def check_sampling(sampling: str) -> str:
     if sampling not in ("permuted", "iid"):
         raise ValueError(f"sampling={sampling!r} must be 'permuted' or 'iid'")
     return sampling
-
-
-def check_averages(average: str, allowed: tuple[str, ...], solver: str) -> None:
-    """Refuse an average that a solver does not have."""
-    if average not in allowed:
-        raise ValueError(f"average={average!r} must be one of {allowed} for solver={solver!r}")

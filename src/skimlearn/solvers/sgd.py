@@ -44,7 +44,6 @@ from skimlearn.result import Budget, Result
 from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
 from skimlearn.solvers._stochastic import (
     Stochastic,
-    check_averages,
     check_sampling,
     check_slope,
     shift,
@@ -106,6 +105,7 @@ class Sgd(Stochastic):
     """Stochastic gradient descent in progress."""
 
     name = "sgd"
+    averages = ("last", "mean", "tail")
 
     def __init__(
         self,
@@ -115,7 +115,6 @@ class Sgd(Stochastic):
         rng: np.random.Generator,
         start: Start | None = None,
     ) -> None:
-        check_averages(settings.average, ("last", "mean", "tail"), "sgd")
         check_slope(problem)
         if not isinstance(problem.regularizer, SquaredL2):
             raise ValueError(
@@ -127,10 +126,10 @@ class Sgd(Stochastic):
                 f"bias={problem.bias!r}: centred SGD learns its bias in centred coordinates; use "
                 "bias='free', or solver='asgd'"
             )
-        super().__init__(problem, ledger, settings.average, rng)
         self.name = "casgd" if settings.centred else "asgd"
         if settings.average == "last" and not settings.centred:
             self.name = "sgd"
+        super().__init__(problem, ledger, settings.average, rng)
         self.sampling = check_sampling(settings.sampling)
         self.t0 = shift(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
         self.mean = np.zeros(problem.d)
