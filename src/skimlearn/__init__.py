@@ -12,14 +12,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from skimlearn import datasets
+    from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
     from skimlearn.estimators.path import regularization_path
     from skimlearn.estimators.regressor import LinearRegressor
+    from skimlearn.estimators.sublinear import SublinearSVC
     from skimlearn.formulas import losses, regularizers
     from skimlearn.result import Budget, Certificate, Result, Status
     from skimlearn.solvers.game import matrix_game
+    from skimlearn.solvers.margin import max_margin
+    from skimlearn.solvers.primal_dual import LowRegret, Sampler, primal_dual
+    from skimlearn.solvers.soft_margin import SoftMargin, soft_margin, soft_margin_path
 
 _HOMES = {
     "Budget": "skimlearn.result",
@@ -28,11 +33,20 @@ _HOMES = {
     "LinearClassifierCV": "skimlearn.estimators.cv",
     "LinearRegressor": "skimlearn.estimators.regressor",
     "LinearRegressorCV": "skimlearn.estimators.cv",
+    "LowRegret": "skimlearn.solvers.primal_dual",
+    "Matrix": "skimlearn.data.columns",
     "Oracle": "skimlearn.data.oracle",
     "Result": "skimlearn.result",
+    "Sampler": "skimlearn.solvers.primal_dual",
+    "SoftMargin": "skimlearn.solvers.soft_margin",
     "Status": "skimlearn.result",
+    "SublinearSVC": "skimlearn.estimators.sublinear",
     "matrix_game": "skimlearn.solvers.game",
+    "max_margin": "skimlearn.solvers.margin",
+    "primal_dual": "skimlearn.solvers.primal_dual",
     "regularization_path": "skimlearn.estimators.path",
+    "soft_margin": "skimlearn.solvers.soft_margin",
+    "soft_margin_path": "skimlearn.solvers.soft_margin",
 }
 _MODULES = {
     "datasets": "skimlearn.datasets",
@@ -47,14 +61,23 @@ __all__ = [
     "LinearClassifierCV",
     "LinearRegressor",
     "LinearRegressorCV",
+    "LowRegret",
+    "Matrix",
     "Oracle",
     "Result",
+    "Sampler",
+    "SoftMargin",
     "Status",
+    "SublinearSVC",
     "datasets",
     "losses",
     "matrix_game",
+    "max_margin",
+    "primal_dual",
     "regularization_path",
     "regularizers",
+    "soft_margin",
+    "soft_margin_path",
 ]
 
 

@@ -24,7 +24,9 @@ class Status(enum.Enum):
     """
 
     CONVERGED = "the target gap was reached"
+    PLANNED = "the steps that the guarantee asks for were taken"
     EPOCHS = "the limit of epochs was reached"
+    STEPS = "the limit of steps was reached"
     READS = "the limit of reads was reached"
     SECONDS = "the limit of seconds was reached"
     STALLED = "no further progress is possible in floating point"
@@ -74,21 +76,48 @@ class Budget:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proof of quality: the optimum lies between ``dual`` and ``primal``.
+    """A proof of quality: the optimum lies between the two values.
+
+    Attributes
+    ----------
+    primal : float
+        The value of the answer.
+    dual : float
+        A bound of the optimum from the other side.
+    maximize : bool
+        Whether the problem is one of maximisation, as that of a margin: then ``dual`` is the
+        greater of the two.
+    failure : float
+        The probability, over the solver's random draws, that the bounds do not hold; 0 for a
+        proof.
 
     Examples
     --------
     >>> Certificate(primal=0.50, dual=0.49).gap <= 0.0101
     True
+    >>> Certificate(primal=0.20, dual=0.25, maximize=True).upper
+    0.25
     """
 
     primal: float
     dual: float
+    maximize: bool = False
+    failure: float = 0.0
+
+    @property
+    def lower(self) -> float:
+        """The optimum is at least this."""
+        return self.primal if self.maximize else self.dual
+
+    @property
+    def upper(self) -> float:
+        """The optimum is at most this."""
+        return self.dual if self.maximize else self.primal
 
     @property
     def gap(self) -> float:
         """How far the answer is from the optimum at most."""
-        return self.primal - self.dual
+        return self.upper - self.lower
 
     @property
     def relative_gap(self) -> float:

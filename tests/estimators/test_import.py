@@ -101,7 +101,9 @@ def test_every_parameter_of_an_estimator_is_documented(cls):
 def test_every_fitted_attribute_is_documented(cls):
     rows, numbers = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 0, 1, 1, 0]
     model = cls(alphas=[0.1], cv=2) if "alphas" in cls().get_params() else cls()
-    model.set_params(tol=None, max_epochs=10).fit(rows, numbers)
+    if "tol" in model.get_params():
+        model.set_params(tol=None, max_epochs=10)
+    model.fit(rows, numbers)
     section = cls.__doc__.split("Attributes\n")[1].split("Examples\n")[0]
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     hidden = {"multilabel_", "results_", "n_rows_seen_"}  # of the classifier; of no use in a search

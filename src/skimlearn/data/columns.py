@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from skimlearn.data.rows import Csr, Dense, Rows, as_rows
 
@@ -33,28 +33,65 @@ class Matrix:
         The rows of the transpose.
     seconds : float
         What it took to make the second form.
+
+    Examples
+    --------
+    >>> A = np.arange(6.0).reshape(2, 3)
+    >>> matrix = Matrix.pair(A, np.asfortranarray(A))
+    >>> matrix.column(2)
+    array([2., 5.])
     """
 
     rows: Rows
     columns: Rows
     seconds: float = 0.0
 
+    @classmethod
+    def pair(cls, by_row: NDArray[Any], by_column: NDArray[Any]) -> Matrix:
+        """The same dense matrix twice, as it lies in two arrays or two files on disk.
+
+        Nothing is copied, and nothing is read but the shapes: entries are checked when an algorithm
+        reads them. ``by_row`` should be contiguous by rows and ``by_column``, of the same shape,
+        by columns.
+        """
+        if np.shape(by_row) != np.shape(by_column):
+            raise ValueError(
+                f"by_row has shape {np.shape(by_row)} and by_column {np.shape(by_column)}: both "
+                "must be the same matrix; transpose one of them"
+            )
+        return cls(as_rows(by_row, inspect=False), as_rows(np.transpose(by_column), inspect=False))
+
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
         return self.rows.shape
 
+    @property
+    def entries(self) -> int:
+        """How many entries are stored."""
+        return _stored(self.rows)
 
-def as_matrix(X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, both: bool = True) -> Matrix:
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Row i, all of its entries."""
+        return _line(self.rows, i)
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Column j, all of its entries."""
+        return _line(self.columns, j)
+
+
+def as_matrix(
+    X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Matrix, *, both: bool = True
+) -> Matrix:
     """Check a matrix and make it readable by row and by column.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
-        The matrix.
+    X : array, sparse matrix or Matrix of shape (n, d)
+        The matrix. A file on disk, memory-mapped, is neither copied nor read: its entries are
+        checked when an algorithm reads them.
     both : bool, default=True
-        Whether dense data is copied into the other order, for the speed of its columns (or rows);
-        a file on disk, memory-mapped, is never copied.
+        Whether dense data is copied into the other order, for the speed of its columns (or rows).
 
     Examples
     --------
@@ -63,13 +100,16 @@ def as_matrix(X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, both: bool = Tr
     array([[1., 2.],
            [0., 3.]])
     """
-    rows = as_rows(X)
+    if isinstance(X, Matrix):
+        return X
+    on_disk = _on_disk(X)
+    rows = as_rows(X, inspect=not on_disk)
     start = time.perf_counter()
     if isinstance(rows, Csr):
         columns: Rows = _transposed(rows)
     else:
         by_row, by_column = rows.values, rows.values.T
-        if both and not _on_disk(X):
+        if both and not on_disk:
             by_row, by_column = np.ascontiguousarray(by_row), np.ascontiguousarray(by_column)
             by_row.flags.writeable = by_column.flags.writeable = False
         rows, columns = Dense(by_row), Dense(by_column)
@@ -82,6 +122,23 @@ def _on_disk(X: Any) -> bool:
             return True
         X = getattr(X, "base", None)
     return False
+
+
+def _stored(rows: Rows) -> int:
+    if isinstance(rows, Csr):
+        return int(rows.starts[-1] - rows.starts[0])
+    return rows.shape[0] * rows.shape[1]
+
+
+def _line(rows: Rows, i: int) -> NDArray[np.float64]:
+    if not 0 <= i < rows.shape[0]:
+        raise IndexError(f"line {i} is out of range for {rows.shape[0]} lines")
+    if isinstance(rows, Dense):
+        return rows.values[i].astype(np.float64)
+    line = np.zeros(rows.width)
+    start, stop = int(rows.starts[i]), int(rows.starts[i + 1])
+    line[rows.columns[start:stop]] = rows.values[start:stop]
+    return line
 
 
 def _transposed(rows: Csr) -> Csr:

@@ -62,7 +62,9 @@ Rows = Dense | Csr
 LONGEST = 1e100  # of the rows that a solver takes: squares of squared lengths must not overflow
 
 
-def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, bounded: bool = False) -> Rows:
+def as_rows(
+    X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, bounded: bool = False, inspect: bool = True
+) -> Rows:
     """Check a matrix and view it as rows, without a copy where none is needed.
 
     Parameters
@@ -73,6 +75,8 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, bounded: bool = F
         a copy.
     bounded : bool
         Whether to refuse rows so long that a solver's sums would overflow.
+    inspect : bool
+        Whether to read all entries of a dense matrix to check them.
 
     Returns
     -------
@@ -101,6 +105,8 @@ def as_rows(X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, bounded: bool = F
         )
     values = _as_float(values)
     rows = Dense(_frozen(values))
+    if not inspect:
+        return rows
     fault, i, j = _inspect_dense(rows.values)
     if fault == NOT_FINITE:
         raise _not_finite(values[i, j], i, j)

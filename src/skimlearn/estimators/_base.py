@@ -157,7 +157,7 @@ class LinearModel(BaseEstimator):
                     if results[-1].status is Status.INTERRUPTED:
                         stop.set()
             else:
-                results = _solve_on_threads(solve, count, threads, stop)
+                results = solve_on_threads(solve, count, threads, stop)
         finally:
             progress.close()
         self._warn(results)
@@ -258,13 +258,17 @@ class LinearModel(BaseEstimator):
     # ----------------------------------------------------------------------------- predicting
 
     def _scores(self, X: Any) -> NDArray[Any]:
-        """<w, x> + b for all rows and all weight vectors, in the precision of X."""
-        check_is_fitted(self)
-        X = self._check_data(X, reset=False)
-        if not get_config()["assume_finite"]:
-            as_rows(X)  # nan and inf are found
-        coef = np.atleast_2d(self.coef_).astype(X.dtype, copy=False)
-        return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_).astype(X.dtype)
+        return linear_scores(self, X)
+
+
+def linear_scores(model: Any, X: Any) -> NDArray[Any]:
+    """<w, x> + b for all rows and all weight vectors of a fitted model, in the precision of X."""
+    check_is_fitted(model)
+    X = check_data(model, X, ABSENT, reset=False)
+    if not get_config()["assume_finite"]:
+        as_rows(X)  # nan and inf are found
+    coef = np.atleast_2d(model.coef_).astype(X.dtype, copy=False)
+    return np.asarray(X @ coef.T) + np.atleast_1d(model.intercept_).astype(X.dtype)
 
 
 def summary(results: Sequence[Result]) -> Result:
@@ -288,7 +292,7 @@ def summary(results: Sequence[Result]) -> Result:
     )
 
 
-def _solve_on_threads(solve: Any, count: int, threads: int, stop: threading.Event) -> list[Result]:
+def solve_on_threads(solve: Any, count: int, threads: int, stop: threading.Event) -> list[Result]:
     def guarded(k: int) -> Any:
         try:
             return solve(k)

@@ -41,7 +41,7 @@ class Progress:
         seconds = time.perf_counter() - self.began  # of the fit, which may have several problems
         text = (
             f"epoch {record.epoch:.0f}  {seconds:.1f} s  primal {record.primal:.6g}  "
-            f"gap {record.primal - record.dual:.2g}"
+            f"gap {abs(record.primal - record.dual):.2g}"
         )
         if self.tol:
             target = self.tol * abs(record.primal)

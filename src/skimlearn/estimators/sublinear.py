@@ -1,0 +1,298 @@
+"""A soft-margin classifier that reads a part of the rows and columns."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from skimlearn.data.columns import Matrix
+from skimlearn.data.oracle import Oracle
+from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
+from skimlearn.estimators._checks import check_classes, check_data, seeds, workers
+from skimlearn.estimators._classifies import Classifies
+from skimlearn.estimators._progress import Progress
+from skimlearn.estimators.classifier import one_against_rest
+from skimlearn.result import Result, Status
+from skimlearn.solvers._skim import Limits, Source, as_source
+from skimlearn.solvers.margin import MODES, MarginSkim, longest_row
+from skimlearn.solvers.soft_margin import SoftMargin, explained, margin_settings
+
+__all__ = ["SublinearSVC"]
+
+Vector = NDArray[np.float64]
+BIASES = ("free", "none")
+KAPPA = 0.2  # where neither nu nor kappa is given
+
+
+class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
+    """A support vector machine learned from single rows and columns, with a certificate.
+
+    Where few rows decide the answer (rare classes, edge cases, fraud), or where features cost time
+    or money to compute, it needs a small part of the entries. Its parameter is the slack ``nu`` or
+    the fraction ``kappa`` of rows that may lie inside of the margin, which is easier to guess than
+    the ``alpha`` of `LinearClassifier`; ``result_.alpha`` says which alpha it corresponds to. More
+    than two classes are learned one against the rest.
+
+    Parameters
+    ----------
+    nu : float or None, default=None
+        The mean slack, 0 or more, in units of the longest row. 0 is the hard margin.
+    kappa : float or None, default=None
+        The fraction of rows, in (0, 1], whose mean response is maximised. If neither is given,
+        kappa is 0.2.
+    bias : {"free", "none"}, default="free"
+        Whether to learn an intercept; it is no greater than the longest row is long.
+    eps : float, default=0.02
+        How far from the best margin the answer may be, in units of the longest row.
+    mode : {"las-vegas", "high-probability", "monte-carlo"}, default="las-vegas"
+        What is promised: a proof, a promise that fails with probability delta, or one that holds
+        in half of all runs; the last does not read all of the data.
+    delta : float, default=0.05
+        The probability of failure in mode "high-probability".
+    batch_size : int, default=1
+        Columns read in a step.
+    max_steps : int or None, default=1_000_000
+        Stop after so many steps.
+    max_reads : int or None, default=None
+        Stop before more stored entries than that are read.
+    max_seconds : float or None, default=None
+        Stop after so many seconds.
+    warm_start : bool, default=False
+        Whether a fit with the same `Oracle` or `Matrix` goes on where the last one stopped, be it
+        at a limit or at an error of the oracle's functions.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of randomness.
+    n_jobs : int or None, default=None
+        Threads for more than two classes; -1 for all cores.
+    callback : callable or None, default=None
+        Called with a `Record` at each check; a true answer stops the fit.
+    verbose : bool or None, default=None
+        True: a line for each check; None: a progress line on a terminal; False: nothing.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+        The weights, scaled to a margin of 1 where the margin is known and positive.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The biases.
+    result_ : SoftMargin or Result
+        The certificate, the reads, the equivalent alpha and C; sums for more than two classes.
+    results_ : list of SoftMargin
+        One for each weight vector.
+    n_iter_ : int
+        Steps.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had names.
+
+    Examples
+    --------
+    >>> from skimlearn import SublinearSVC
+    >>> from skimlearn.datasets import load_spam
+    >>> X, y = load_spam()
+    >>> model = SublinearSVC(kappa=0.2, random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
+    True
+    >>> model.result_.status
+    <Status.CONVERGED: 'the target gap was reached'>
+    """
+
+    multilabel_ = False
+    loss = "hinge"
+
+    def __init__(
+        self,
+        *,
+        nu: float | None = None,
+        kappa: float | None = None,
+        bias: str = "free",
+        eps: float = 0.02,
+        mode: str = "las-vegas",
+        delta: float = 0.05,
+        batch_size: int = 1,
+        max_steps: int | None = 1_000_000,
+        max_reads: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.nu = nu
+        self.kappa = kappa
+        self.bias = bias
+        self.eps = eps
+        self.mode = mode
+        self.delta = delta
+        self.batch_size = batch_size
+        self.max_steps = max_steps
+        self.max_reads = max_reads
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> SublinearSVC:
+        """Learn from rows X and their classes y.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+            The rows.
+        y : array of shape (n,)
+            The classes.
+
+        Returns
+        -------
+        self
+        """
+        y = column_or_1d(check_classes(y), warn=True)
+        check_classification_targets(y)
+        given = X
+        if isinstance(X, Oracle | Matrix):
+            self.n_features_in_ = X.shape[1]
+            if len(y) != X.shape[0]:
+                raise ValueError(f"y has {len(y)} labels, but X has {X.shape[0]} rows")
+        else:
+            X, y = check_data(self, X, y, reset=True)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of at "
+                "least two classes"
+            )
+        targets = one_against_rest(y, classes)
+        if not self._goes_on(given, targets):
+            self._begin(as_source(X), targets)
+            self._given = given if isinstance(given, Oracle | Matrix) else None
+        results = self._run()
+        self.classes_ = classes
+        self.results_ = results
+        self.result_: Result = results[0] if len(results) == 1 else summary(results)
+        models = [_model(skim, r) for skim, r in zip(self._skims, results, strict=True)]
+        self.coef_ = np.stack([w for w, _ in models])
+        self.intercept_ = np.array([b for _, b in models])
+        self.n_iter_ = max(1, max(skim.steps for skim in self._skims))
+        return self
+
+    def _goes_on(self, given: Any, targets: list[Vector]) -> bool:
+        """Whether the last fit was of the same unchanging data."""
+        skims = getattr(self, "_skims", None)
+        return bool(
+            self.warm_start
+            and skims is not None
+            and given is self._given
+            and len(skims) == len(targets)
+            and all(np.array_equal(s.y, t) for s, t in zip(skims, targets, strict=True))
+        )
+
+    def _begin(self, source: Source, targets: list[Vector]) -> None:
+        if self.bias not in BIASES:
+            raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode={self.mode!r} must be one of {MODES}")
+        neither = self.nu is None and self.kappa is None
+        length, entries = longest_row(source, 2.0)
+        self._length = length if length > 0.0 else 1.0
+        settings = margin_settings(
+            source.shape[0],
+            nu=None if self.nu is None else self.nu * self._length,
+            kappa=KAPPA if neither else self.kappa,
+            bias=self.bias == "free",
+            batch=self.batch_size,
+        )
+        self._skims = [
+            MarginSkim(
+                source,
+                np.random.default_rng(seed),
+                y=target,
+                settings=settings,
+                eps=self.eps * self._length,
+                mode=self.mode,
+                delta=self.delta,
+                length=self._length,
+            )
+            for target, seed in zip(targets, seeds(self.random_state, len(targets)), strict=True)
+        ]
+        self._skims[0].certified += entries
+
+    def _run(self) -> list[SoftMargin]:
+        count = len(self._skims)
+        limits = Limits(
+            eps=self.eps * self._length,
+            max_reads=None if self.max_reads is None else self.max_reads // count,
+            max_steps=self.max_steps,
+            max_seconds=None if self.max_seconds is None else self.max_seconds / count,
+        )
+        progress = Progress(self.verbose, None, self.callback)
+        stop = threading.Event()
+
+        def solve(k: int) -> SoftMargin:
+            skim = self._skims[k]
+            result = skim.run(limits, lambda record: progress(record) or stop.is_set())
+            if result.status is Status.INTERRUPTED:
+                stop.set()
+            return explained(skim, result)
+
+        try:
+            threads = workers(self.n_jobs, count)
+            if threads == 1 or isinstance(self._skims[0].source, Oracle):
+                results: Any = [solve(k) for k in range(count)]
+            else:
+                results = solve_on_threads(solve, count, threads, stop)
+        finally:
+            progress.close()
+        self._warn(results)
+        return results
+
+    def _warn(self, results: list[SoftMargin]) -> None:
+        statuses = {result.status for result in results}
+        if Status.INTERRUPTED in statuses:
+            text = "the fit was interrupted: the model is the best one found so far"
+            warnings.warn(text, UserWarning, stacklevel=4)
+        elif any(not result.x.any() for result in results) and self.nu is None:
+            text = (
+                f"no weights have a positive margin at kappa={self.kappa or KAPPA}: the classes "
+                "overlap more than that; raise kappa, or give nu instead"
+            )
+            warnings.warn(text, UserWarning, stacklevel=4)
+        elif Status.STEPS in statuses:
+            gap = max(result.certificate.gap for result in results) / self._length
+            text = (
+                f"the gap is {gap:.2g}, above eps={self.eps:g}, after max_steps={self.max_steps} "
+                "steps: raise max_steps, eps or kappa"
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        return linear_scores(self, X)
+
+
+def _model(skim: MarginSkim, result: SoftMargin) -> tuple[Vector, float]:
+    """The weights and the bias, with a margin of 1 if the margin is known."""
+    if not result.x.any():  # proven best, but useless: nothing was found that beats the weights 0
+        x, bias, _ = skim.fallback()
+        return x, bias
+    known = math.isfinite(result.margin) and result.margin > 0.0
+    scale = result.margin if known else 1.0
+    return result.x / scale, result.bias / scale

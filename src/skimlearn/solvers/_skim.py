@@ -1,0 +1,341 @@
+"""The frame of the sublinear solvers: steps that read single rows and columns.
+
+An algorithm is a `Method`, a formula with four parts, and a named tuple of arrays, its state:
+
+===============================  ===============================================================
+``draw(state, u, picks)``        choose a row (``picks[0]``) and columns (``picks[1:]``), or -1
+``column(state, columns, at, j)``  use column j, which is line ``at`` of ``columns``
+``row(state, rows, at, i)``      use row i, which is line ``at`` of ``rows``
+``finish(state)``                end the step
+===============================  ===============================================================
+
+`draw` changes nothing. One compiled loop takes all steps on a matrix in memory or on disk; for an
+`Oracle` the same parts are called one by one. The same seed makes the same steps on both.
+
+`Skim` adds what all of them share: budgets, a history, the best bounds so far, Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn._jit import Formula, kernel
+from skimlearn.data.columns import Matrix, as_matrix
+from skimlearn.data.ledger import Reads
+from skimlearn.data.oracle import Oracle, ReadLimit
+from skimlearn.data.rows import Dense, responses, size
+from skimlearn.result import Certificate, Record, Result, Status
+
+__all__ = ["Bounds", "Limits", "Method", "Skim", "Source", "as_source", "products"]
+
+Vector = NDArray[np.float64]
+Source = Matrix | Oracle
+Callback = Callable[[Record], Any]
+
+FIRST_CHUNK, LONGEST_CHUNK = 32, 4096  # steps between two looks at the clock
+
+# positions in the tally: steps, entries read in the dense count, stored entries read
+STEPS, DENSE, STORED = range(3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When to stop: at a gap of ``eps``, or at the first limit that is reached."""
+
+    eps: float
+    max_reads: float | None = None
+    max_steps: float | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.eps > 0.0:
+            raise ValueError(
+                f"eps={self.eps!r} must be positive: the bounds meet only in the limit"
+            )
+        for name in ("max_reads", "max_steps", "max_seconds"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise ValueError(f"{name}={value!r} must not be negative; None means no limit")
+
+
+@dataclass
+class Bounds:
+    """The best bounds of the optimum so far, with the answers behind them."""
+
+    maximize: bool = False
+    lower: float = -math.inf
+    upper: float = math.inf
+    failure: float = 0.0
+    x: Vector | None = None
+    bias: float = 0.0
+    p: Vector | None = None
+
+    def primal(self, value: float, x: Vector, bias: float = 0.0) -> None:
+        """Consider the value of an answer."""
+        if self.maximize and value > self.lower:
+            self.lower, self.x, self.bias = value, x, bias
+        elif not self.maximize and value < self.upper:
+            self.upper, self.x, self.bias = value, x, bias
+
+    def dual(self, value: float, p: Vector) -> None:
+        """Consider a bound from the other side."""
+        if self.maximize and value < self.upper:
+            self.upper, self.p = value, p
+        elif not self.maximize and value > self.lower:
+            self.lower, self.p = value, p
+
+    @property
+    def certificate(self) -> Certificate:
+        """The bounds as they are shown to a user."""
+        pair = (self.lower, self.upper) if self.maximize else (self.upper, self.lower)
+        return Certificate(*pair, self.maximize, self.failure)
+
+
+class Method(Formula):
+    """The parts of a step; see the head of this module. `width` uniform numbers go into one."""
+
+    def draw(self, state, u, picks):
+        raise NotImplementedError
+
+    def column(self, state, columns, at, j):
+        raise NotImplementedError
+
+    def row(self, state, rows, at, i):
+        raise NotImplementedError
+
+    def finish(self, state):
+        raise NotImplementedError
+
+
+@dataclass
+class Skim(ABC):
+    """One run of a sublinear algorithm on one source of rows and columns.
+
+    A subclass sets ``method`` and ``state`` and implements `check`, which turns the state into
+    bounds, and `fallback`, which is the answer if no bound has one.
+    """
+
+    name = "skim"
+
+    source: Source
+    rng: np.random.Generator
+    maximize: bool = False
+    bounds: Bounds = field(init=False)
+    method: Any = field(init=False)
+    state: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bounds = Bounds(self.maximize)
+        self.tally = np.zeros(3, dtype=np.int64)
+        self.certified = 0  # entries read to certify
+        self.history: list[Record] = []
+        self.seconds = 0.0
+
+    @abstractmethod
+    def check(self, last: bool) -> None:
+        """Improve the bounds; ``last`` says that no step will follow."""
+
+    @abstractmethod
+    def fallback(self) -> tuple[Vector, float, Vector]:
+        """x, bias and p of an answer without a proof."""
+
+    def planned(self) -> float:
+        """After how many steps the guarantee holds without any further proof."""
+        return math.inf
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(self.tally[STEPS])
+
+    @property
+    def reads(self) -> Reads:
+        """Entries read so far."""
+        return Reads(int(self.tally[DENSE]), int(self.tally[STORED]), self.certified)
+
+    def run(self, limits: Limits, callback: Callback | None = None) -> Result:
+        """Go on until the bounds meet or a limit is reached; may be called again for more."""
+        began = time.perf_counter() - self.seconds
+        status, chunk = None, FIRST_CHUNK
+        while status is None:
+            goal = self.steps + chunk
+            for end in (limits.max_steps, self.planned()):
+                goal = goal if end is None or end == math.inf else min(goal, math.ceil(end))
+            spent = False
+            try:
+                spent = self.advance(goal, limits.max_reads)
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+            seconds = time.perf_counter() - began
+            ends = (
+                (self.steps >= self.planned(), Status.PLANNED),
+                (spent, Status.READS),
+                (seconds >= _or_inf(limits.max_seconds), Status.SECONDS),
+                (self.steps >= _or_inf(limits.max_steps), Status.STEPS),
+            )
+            status = status or next((s for reached, s in ends if reached), None)
+            try:
+                self.check(status is not None)
+            except ReadLimit:
+                status = Status.READS
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+            if self.bounds.certificate.gap <= limits.eps:
+                status = Status.CONVERGED
+            self.seconds = time.perf_counter() - began
+            certificate = self.bounds.certificate
+            record = Record(
+                self.steps, self.seconds, self.reads.nnz, certificate.primal, certificate.dual
+            )
+            self.history.append(record)
+            if callback is not None and callback(record) and status is None:
+                status = Status.STOPPED
+            chunk = min(max(FIRST_CHUNK, self.steps // 8), LONGEST_CHUNK)
+        return self.result(status)
+
+    def result(self, status: Status) -> Result:
+        """The best answer so far."""
+        x, bias, p = self.fallback()
+        best = self.bounds
+        n, d = self.source.shape
+        return Result(
+            x=x if best.x is None else best.x,
+            bias=bias if best.x is None else best.bias,
+            p=p if best.p is None else best.p,
+            certificate=best.certificate,
+            reads=self.reads,
+            seconds=self.seconds,
+            epochs=self.reads.dense / (n * d),
+            status=status,
+            history=list(self.history),
+            solver=self.name,
+        )
+
+    def advance(self, steps: int, max_reads: float | None) -> bool:
+        """Go on to so many steps; True if the limit of reads ended it before."""
+        limit = _or_inf(max_reads)
+        if isinstance(self.source, Matrix):
+            return self._advance_matrix(steps, limit)
+        with self.source.within(limit - int(self.tally[STORED])):
+            try:
+                self._advance_oracle(self.source, steps)
+            except ReadLimit:
+                return True
+        return False
+
+    def _advance_matrix(self, steps: int, limit: float) -> bool:
+        assert isinstance(self.source, Matrix)
+        picks = np.empty(int(self.method.width), dtype=np.int64)
+        while (count := min(steps - self.steps, LONGEST_CHUNK)) > 0:
+            u = self.rng.random((count, len(picks)))
+            taken = _take_steps(
+                self.method, self.state, self.source.rows, self.source.columns, self.source.shape,
+                u, picks, self.tally, limit,
+            )  # fmt: skip
+            if taken < count:
+                return True
+        return False
+
+    def _advance_oracle(self, oracle: Oracle, steps: int) -> None:
+        picks = np.empty(int(self.method.width), dtype=np.int64)
+        while self.steps < steps:
+            u = self.rng.random(len(picks))
+            _draw(self.method, self.state, u, picks)
+            before = oracle.reads
+            try:  # all lines first: if one of them fails, the state is that before the step
+                row = oracle.row(int(picks[0])) if picks[0] >= 0 else None
+                lines = [oracle.column(int(j)) if j >= 0 else None for j in picks[1:]]
+            finally:
+                self.tally[DENSE:] += oracle.reads - before
+            for j, line in zip(picks[1:], lines, strict=True):
+                if line is not None:
+                    _use_column(self.method, self.state, _alone(line), j)
+            if row is not None:
+                _use_row(self.method, self.state, _alone(row), picks[0])
+            _finish(self.method, self.state)
+            self.tally[STEPS] += 1
+
+
+def as_source(X: Any) -> Source:
+    """What a sublinear algorithm reads: a matrix by rows and columns, or an oracle."""
+    return X if isinstance(X, Oracle) else as_matrix(X)
+
+
+def products(skim: Skim, x: Vector) -> Vector:
+    """A x, exactly; what it reads is counted as reads of the certificate."""
+    source = skim.source
+    out = np.zeros(source.shape[0])
+    if isinstance(source, Matrix):
+        responses(source.rows, x, out)
+        skim.certified += source.entries
+        return out
+    before = source.reads
+    try:
+        for j in np.flatnonzero(x).tolist():
+            out += x[j] * source.column(j)
+    finally:
+        skim.certified += source.reads - before
+    return out
+
+
+def _alone(line: Vector) -> Dense:
+    return Dense(line.reshape(1, -1))
+
+
+def _or_inf(value: float | None) -> float:
+    return math.inf if value is None else float(value)
+
+
+@kernel
+def _take_steps(method, state, rows, columns, shape, u, picks, tally, limit):
+    """One step for each line of u, ending before the limit of reads; return how many."""
+    for k in range(len(u)):
+        method.draw(state, u[k], picks)
+        dense, stored = 0, 0
+        if picks[0] >= 0:
+            dense += shape[1]
+            stored += np.int64(size(rows, picks[0]))
+        for b in range(1, len(picks)):
+            if picks[b] >= 0:
+                dense += shape[0]
+                stored += np.int64(size(columns, picks[b]))
+        if tally[STORED] + stored > limit:
+            return k
+        for b in range(1, len(picks)):
+            if picks[b] >= 0:
+                method.column(state, columns, picks[b], picks[b])
+        if picks[0] >= 0:
+            method.row(state, rows, picks[0], picks[0])
+        method.finish(state)
+        tally[STEPS] += 1
+        tally[DENSE] += dense
+        tally[STORED] += stored
+    return len(u)
+
+
+@kernel
+def _draw(method, state, u, picks):
+    method.draw(state, u, picks)
+
+
+@kernel
+def _use_column(method, state, columns, j):
+    method.column(state, columns, 0, j)
+
+
+@kernel
+def _use_row(method, state, rows, i):
+    method.row(state, rows, 0, i)
+
+
+@kernel
+def _finish(method, state):
+    method.finish(state)

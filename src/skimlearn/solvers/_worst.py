@@ -1,0 +1,131 @@
+r"""What a margin is when some rows may be violated: its value, its bound, its best scale and bias.
+
+With responses c_i = <a_i, x> + y_i b and rows no longer than R:
+
+=======  ===========================================  =========================================
+form     value of (x, b)                              bound from a distribution p
+=======  ===========================================  =========================================
+hard     min c                                        ||A'p|| + R |p.y|
+nu       max g <= min c + 2R with                     the same + max of p.xi over 0 <= xi <= 2R,
+         sum max(0, g - c_i) <= nu n                  sum xi <= nu n
+kappa    mean of the kappa n least c                  that of hard, for p_i <= 1 / (kappa n)
+=======  ===========================================  =========================================
+
+The term |p.y| is there if there is a bias b, |b| <= R.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn.sampling.simplex import top_mass, water_level
+
+__all__ = ["Worst"]
+
+Vector = NDArray[np.float64]
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True)
+class Worst:
+    """Which rows a margin is measured by."""
+
+    n: int
+    length: float  # R
+    nu: float = 0.0
+    cap: float = 1.0  # 1 / (kappa n)
+    bias: bool = False
+
+    def value(self, c: Vector) -> float:
+        """The margin that responses have."""
+        if self.nu > 0.0:
+            return water_level(c, self.nu * self.n, 2.0 * self.length)
+        if self.cap >= 1.0:
+            return float(c.min())
+        share = min(1.0 / self.cap, self.n)
+        whole = min(int(share + 1e-9), self.n)
+        least = np.partition(c, min(whole, self.n - 1))
+        total = float(least[:whole].sum())
+        if whole < self.n:
+            total += (share - whole) * float(least[whole])
+        return total / share
+
+    def level(self, c: Vector) -> float:
+        """The response up to which a row counts, or is given slack."""
+        if self.cap >= 1.0:
+            return self.value(c)
+        last = min(math.ceil(1.0 / self.cap - 1e-9), self.n) - 1
+        return float(np.partition(c, last)[last])
+
+    def bound(self, norm: float, p: Vector, y: Vector) -> float:
+        """No margin is greater, given ||A'p|| (in the dual norm); infinite if p is not allowed."""
+        if float(p.max()) > self.cap * (1.0 + 1e-9):
+            return math.inf
+        value = norm
+        if self.bias:
+            value += self.length * abs(float(p @ y))
+        if self.nu > 0.0:
+            value += top_mass(p, self.nu * self.n, 2.0 * self.length)
+        return value
+
+    def improve(self, c: Vector, y: Vector, norm: float, bias: float) -> tuple[float, float, float]:
+        """The best multiple of x and the best bias, given the responses of x without a bias.
+
+        Returns the value, the factor of x and the bias. The value is concave in both.
+        """
+        factor = 1.0 / norm if norm > 0.0 else 0.0
+        if not self.bias:
+            return (*self._best_factor(c, np.zeros_like(c), factor), 0.0)
+        value = -math.inf
+        longest, best = factor, bias
+        for _ in range(3):
+            before, scaled = value, factor * c
+            value, best = _maximise(partial(self._at, scaled, y), -self.length, self.length, best)
+            reached, other = self._best_factor(c, best * y, longest)
+            if reached >= value:
+                value, factor = reached, other
+            if value <= before + 1e-9 * self.length:
+                break
+        nothing = self.value(np.zeros_like(c))
+        return (value, factor, best) if value > nothing else (nothing, 0.0, 0.0)
+
+    def _at(self, c: Vector, y: Vector, bias: float) -> float:
+        return self.value(c + bias * y)
+
+    def _best_factor(self, c: Vector, offset: Vector, longest: float) -> tuple[float, float]:
+        if self.nu == 0.0 and not offset.any():  # positively homogeneous: all or nothing
+            full = self.value(longest * c)
+            return (full, longest) if full > 0.0 else (0.0, 0.0)
+        return _maximise(lambda f: self.value(f * c + offset), 0.0, longest, longest)
+
+
+def _maximise(
+    function: Callable[[float], float], low: float, high: float, guess: float
+) -> tuple[float, float]:
+    """The maximum of a concave function on an interval by golden section, and where it is."""
+    value, at = function(guess), guess
+    for end in (low, high):
+        if (reached := function(end)) > value:
+            value, at = reached, end
+    width = high - low
+    left, right = high - GOLDEN * width, low + GOLDEN * width
+    at_left, at_right = function(left), function(right)
+    while high - low > 1e-7 * width:
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = function(right)
+        for reached, place in ((at_left, left), (at_right, right)):
+            if reached > value:
+                value, at = reached, place
+    return value, at

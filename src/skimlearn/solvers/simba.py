@@ -1,0 +1,326 @@
+r"""Margins from single rows and columns: the sublinear perceptron and SIMBA.
+
+Problem, with rows a_i = y_i x_i of length at most R:
+
+    max over ||x||_q <= 1, |b| <= R  of  the worst row of  <a_i, x> + y_i b,
+
+where "worst" is the minimum (hard margin), the minimum after slack xi >= 0 with mean at most nu has
+been given where it helps most (nu form), or the mean of the fraction kappa of rows that are worst
+(kappa form). In the dual, a distribution p over rows is weighed by its most violated rows; in the
+kappa form no p_i exceeds 1 / (kappa n).
+
+A step, with s the sum of the rows drawn so far and x = s / max(sqrt(2 t) R, ||s||):
+
+    draw a row i ~ p;  draw a column j ~ x_j^2;  v = column j * ||x||^2 / x_j + slack + b y
+    p_k is multiplied by 1 - z + z^2, z = eta clip(v_k), eta = sqrt(log n / t);   s += a_i
+
+It reads one row and one column (or ``batch`` columns, whose mean has less variance). The answer is
+the mean of x, kept without touching what is not read; the dual one is the frequency of the rows
+drawn, whose bound ||s|| / t needs no further reads. With q < 2 the same steps go through the link
+of the p-norm.
+
+See Clarkson, Hazan and Woodruff, "Sublinear optimization for machine learning" (2010), algorithm 1,
+and Hazan, Koren and Srebro, "Beating SGD: learning SVMs in sublinear time" (2011), algorithm 1; the
+fractional remainder of the slack, which the latter drops, is kept, and ties share it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn._jit import kernel
+from skimlearn.data.rows import entry, size
+from skimlearn.sampling.blocks import block_room, cut_draw, cut_sums, power_draw, power_sums
+from skimlearn.sampling.tree import tree_build, tree_draw, tree_nodes, tree_set, tree_total
+from skimlearn.solvers._skim import Method
+
+__all__ = ["Simba", "State", "make_state", "water"]
+
+Vector = NDArray[np.float64]
+
+# positions in the scalars: steps; sum of the factors of s so far; sum of |s_j|^q*; greatest length
+# of a row; weights above TOP count as TOP; sum of the biases; the cut behind which slack is given
+T, FACTORS, POWER, LENGTH, TOP, BIASES, TOTAL = range(7)
+FLOOR = 1e-250  # of the weights, after the largest is set to 1
+RESCALE = 256  # steps: in between a weight grows by 3^256 at most
+
+
+class State(NamedTuple):
+    """Where a run stands."""
+
+    y: Vector  # labels
+    weights: Vector  # p, up to a factor
+    counts: Vector  # how often each row was drawn
+    mass: Vector  # sum of p over the steps (soft margins only)
+    values: Vector  # v of this step (where it is not applied at once)
+    spare: Vector
+    s: Vector  # sum of the rows drawn
+    late: Vector  # what the sum of x lags behind FACTORS * s; for q < 2 the sum of x itself
+    last: Vector  # FACTORS when a coordinate of late was last brought up to date (q < 2 only)
+    row_tree: Vector  # of the weights (sparse rows, hard margin) or empty
+    column_tree: Vector  # of |s_j|^q* (sparse rows) or empty
+    row_sums: Vector
+    column_sums: Vector
+    scalars: Vector
+
+
+def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float) -> State:
+    """The state before the first step; a length of 0 means that it is learned from the rows."""
+    n = len(y)
+    direct = not method.soft
+    none = np.zeros(0)
+    row_tree = tree_nodes(n) if sparse and direct else none
+    if len(row_tree):
+        tree_build(np.ones(n), row_tree)
+    scalars = np.zeros(7)
+    scalars[LENGTH], scalars[TOP] = length, np.inf
+    return State(
+        y=y,
+        weights=np.ones(n),
+        counts=np.zeros(n),
+        mass=none if direct else np.zeros(n),
+        values=none if direct else np.zeros(n),
+        spare=np.zeros(n) if method.nu > 0.0 else none,
+        s=np.zeros(d),
+        late=np.zeros(d),
+        last=none if method.q == 2.0 else np.zeros(d),
+        row_tree=row_tree,
+        column_tree=tree_nodes(d) if sparse else none,
+        row_sums=block_room(n),
+        column_sums=block_room(d),
+        scalars=scalars,
+    )
+
+
+@dataclass(frozen=True)
+class Simba(Method):
+    """The settings of a run, and its step."""
+
+    width: float = 2.0  # 1 + columns per step
+    nu: float = 0.0  # mean slack, in the unit of the margin
+    cap: float = 1.0  # of each p_i: 1 / (kappa n)
+    bias: float = 0.0  # 1 to learn one
+    q: float = 2.0
+    rate: float = 1.0  # multiplies eta
+    horizon: float = 0.0  # steps planned, or 0 for steps that need no plan
+
+    @property
+    def soft(self) -> bool:
+        """Whether every row is touched at every step (in arithmetic: nothing is read for it)."""
+        return self.nu > 0.0 or self.cap < 1.0 or self.bias > 0.0 or self.width > 2.0
+
+    def draw(self, state, u, picks):
+        if len(state.row_tree) > 0:
+            picks[0] = tree_draw(state.row_tree, u[0])
+        else:
+            top = state.scalars[TOP]
+            total = cut_sums(state.weights, top, state.row_sums)
+            state.scalars[TOTAL] = total
+            picks[0] = cut_draw(state.weights, top, state.row_sums, total, u[0])
+        dual = self.q / (self.q - 1.0)
+        if len(state.column_tree) > 0:
+            for b in range(1, len(picks)):
+                picks[b] = tree_draw(state.column_tree, u[b])
+        elif state.scalars[POWER] > 0.0:
+            total = power_sums(state.s, dual, state.column_sums)
+            for b in range(1, len(picks)):
+                picks[b] = power_draw(state.s, dual, state.column_sums, total, u[b])
+        else:
+            picks[1:] = -1
+
+    def column(self, state, columns, at, j):
+        eta = _eta(self, state)
+        factor, norm = _factor(self, state)
+        # the estimate of <a, x> is a_j ||x||_q^q / |x_j|^(q-1), in units of the longest row
+        scale = norm**self.q * factor ** (1.0 - self.q) / state.s[j] / state.scalars[LENGTH]
+        scale /= self.width - 1.0
+        soft, tree = len(state.values) > 0, len(state.row_tree) > 0
+        if soft:
+            for k in range(size(columns, at)):
+                i, value = entry(columns, at, k)
+                state.values[i] += scale * state.y[i] * value
+        else:
+            scale *= eta
+            for k in range(size(columns, at)):
+                i, value = entry(columns, at, k)
+                z = min(1.0, max(-1.0, scale * state.y[i] * value))
+                state.weights[i] *= 1.0 - z + z * z
+        if tree:
+            for k in range(size(columns, at)):
+                i = np.int64(entry(columns, at, k)[0])
+                tree_set(state.row_tree, i, state.weights[i])
+
+    def row(self, state, rows, at, i):
+        scalars, sign = state.scalars, state.y[i]
+        factor, _ = _factor(self, state)
+        scalars[FACTORS] += factor
+        now = scalars[FACTORS]
+        state.counts[i] += 1.0
+        dual = self.q / (self.q - 1.0)
+        length = 0.0
+        if self.q == 2.0:
+            for k in range(size(rows, at)):
+                j, value = entry(rows, at, k)
+                state.s[j] += sign * value
+                state.late[j] += now * (sign * value)
+                length += value * value
+        else:
+            for k in range(size(rows, at)):
+                j, value = entry(rows, at, k)
+                state.late[j] += _link(state.s[j], dual) * (now - state.last[j])
+                state.last[j] = now
+                state.s[j] += sign * value
+                length += abs(value) ** dual
+        if len(state.column_tree) > 0:
+            for k in range(size(rows, at)):
+                j = np.int64(entry(rows, at, k)[0])
+                tree_set(state.column_tree, j, abs(state.s[j]) ** dual)
+            scalars[POWER] = tree_total(state.column_tree)
+        else:
+            scalars[POWER] = power_sums(state.s, dual, state.column_sums)
+        scalars[LENGTH] = max(scalars[LENGTH], length ** (1.0 / dual))
+
+    def finish(self, state):
+        scalars = state.scalars
+        if len(state.mass) > 0:
+            factor = 1.0 / scalars[TOTAL]
+            for i in range(len(state.mass)):
+                state.mass[i] += factor * min(state.weights[i], scalars[TOP])
+        if len(state.values) > 0:
+            _apply(self, state)
+        if self.cap < 1.0:
+            scalars[TOP] = water(state.weights, self.cap, scalars[TOP])
+        scalars[T] += 1.0
+        if scalars[T] % RESCALE == 0.0:
+            largest = np.max(state.weights)
+            for i in range(len(state.weights)):
+                state.weights[i] = max(state.weights[i] / largest, FLOOR)
+            scalars[TOP] /= largest
+            if len(state.row_tree) > 0:
+                tree_build(state.weights, state.row_tree)
+
+
+@kernel
+def _eta(method, state):
+    """The step of the weights; it is bounded so that z is small where v is not an outlier."""
+    steps = method.horizon if method.horizon > 0.0 else state.scalars[T] + 1.0
+    entropy = math.log(max(2.0, min(len(state.y), len(state.y) * method.cap)))
+    batch = method.width - 1.0
+    bound = 0.5 * batch
+    if method.nu > 0.0 or method.bias > 0.0:
+        bound = min(bound, 1.0 / 6.0 if method.bias == 0.0 else 0.125)
+    return min(bound, method.rate * math.sqrt(entropy * batch / steps))
+
+
+@kernel
+def _factor(method, state):
+    """x is the factor times link(s); and its norm ||x||_q."""
+    power = state.scalars[POWER]
+    if not power > 0.0:
+        return 0.0, 0.0
+    steps = method.horizon if method.horizon > 0.0 else state.scalars[T] + 1.0
+    dual = method.q / (method.q - 1.0)
+    root = math.sqrt(2.0 * steps / (method.q - 1.0)) * state.scalars[LENGTH]
+    norm = min(1.0, power ** (1.0 / dual) / root)
+    return norm / power ** (1.0 / method.q), norm
+
+
+@kernel
+def _link(s, dual):
+    """sign(s) |s|^(q* - 1): the direction of x_j, up to a common factor."""
+    return math.copysign(abs(s) ** (dual - 1.0), s)
+
+
+@kernel
+def _apply(method, state):
+    """Give slack and bias to the rows that p weighs most, and multiply the weights."""
+    n, scalars, weights = len(state.y), state.scalars, state.weights
+    eta, bias = _eta(method, state), 0.0
+    if method.bias > 0.0:
+        lean = 0.0
+        for i in range(n):
+            lean += state.y[i] * min(weights[i], scalars[TOP])
+        if abs(lean) > 1e-12 * scalars[TOTAL]:
+            bias = math.copysign(1.0, lean)
+        scalars[BIASES] += bias
+    cut, share = np.inf, 0.0
+    if method.nu > 0.0:
+        cut, share = _slack(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
+    for i in range(n):
+        slack = 2.0 if weights[i] > cut else (share if weights[i] == cut else 0.0)
+        z = min(1.0, max(-1.0, eta * (state.values[i] + slack + bias * state.y[i])))
+        weights[i] *= 1.0 - z + z * z
+        state.values[i] = 0.0
+
+
+@kernel
+def _slack(weights, spare, rows):
+    """Slack of 2 for so many of the heaviest rows: the weight above which, and what ties get."""
+    n = len(weights)
+    if rows >= n:
+        return -1.0, 0.0
+    spare[:] = weights
+    cut = _select(spare, n - 1 - int(rows))
+    above, ties = 0, 0
+    for i in range(n):
+        above += weights[i] > cut
+        ties += weights[i] == cut
+    return cut, 2.0 * (rows - above) / ties
+
+
+@kernel
+def _select(values, k):
+    """The k-th least value; the values are reordered."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
+@kernel
+def water(weights, cap, guess):
+    """The weight above which p_i = cap: sum of min(w_i, top) = top / cap; infinite if none is.
+
+    Newton's method on a concave function, from the right: it never passes the solution.
+    """
+    for attempt in range(2):
+        top = guess if attempt == 0 and guess < np.inf else np.max(weights)
+        for _ in range(64):
+            above, below = 0.0, 0.0
+            for i in range(len(weights)):
+                over = weights[i] >= top
+                above += over
+                below += 0.0 if over else weights[i]
+            excess = above * top + below - top / cap
+            if attempt == 1 and excess >= 0.0 and top == np.max(weights):
+                return np.inf
+            if excess > 1e-12 * top or above >= 1.0 / cap:
+                break  # left of the solution: begin at the largest weight
+            following = below / (1.0 / cap - above)
+            if not following < top * (1.0 - 1e-13):
+                return top
+            top = following
+        if attempt == 1:
+            return top
+    return top
