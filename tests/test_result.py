@@ -85,5 +85,5 @@ def test_result_prints_no_history():
         history=[Record(1.0, 0.1, 4, 1.0, 0.5)],
     )
     assert "history" not in repr(result)
-    assert "Certificate(primal=1.0, dual=0.5)" in repr(result)
+    assert "Certificate(primal=1.0, dual=0.5, " in repr(result)
     assert result.solver == ""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skimlearn import datasets
     from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
+    from skimlearn.estimators.ball import EnclosingBall
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
     from skimlearn.estimators.path import regularization_path
@@ -21,14 +22,19 @@ if TYPE_CHECKING:
     from skimlearn.estimators.sublinear import SublinearSVC
     from skimlearn.formulas import losses, regularizers
     from skimlearn.result import Budget, Certificate, Result, Status
+    from skimlearn.solvers.ball import enclosing_ball
     from skimlearn.solvers.game import matrix_game
     from skimlearn.solvers.margin import max_margin
     from skimlearn.solvers.primal_dual import LowRegret, Sampler, primal_dual
+    from skimlearn.solvers.reductions import hard_margin, l2_svm, shortest_vector
+    from skimlearn.solvers.simplex_qp import simplex_qp
+    from skimlearn.solvers.soft_ball import soft_ball
     from skimlearn.solvers.soft_margin import SoftMargin, soft_margin, soft_margin_path
 
 _HOMES = {
     "Budget": "skimlearn.result",
     "Certificate": "skimlearn.result",
+    "EnclosingBall": "skimlearn.estimators.ball",
     "LinearClassifier": "skimlearn.estimators.classifier",
     "LinearClassifierCV": "skimlearn.estimators.cv",
     "LinearRegressor": "skimlearn.estimators.regressor",
@@ -41,10 +47,16 @@ _HOMES = {
     "SoftMargin": "skimlearn.solvers.soft_margin",
     "Status": "skimlearn.result",
     "SublinearSVC": "skimlearn.estimators.sublinear",
+    "enclosing_ball": "skimlearn.solvers.ball",
+    "hard_margin": "skimlearn.solvers.reductions",
+    "l2_svm": "skimlearn.solvers.reductions",
     "matrix_game": "skimlearn.solvers.game",
     "max_margin": "skimlearn.solvers.margin",
     "primal_dual": "skimlearn.solvers.primal_dual",
     "regularization_path": "skimlearn.estimators.path",
+    "shortest_vector": "skimlearn.solvers.reductions",
+    "simplex_qp": "skimlearn.solvers.simplex_qp",
+    "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
 }
@@ -57,6 +69,7 @@ _MODULES = {
 __all__ = [
     "Budget",
     "Certificate",
+    "EnclosingBall",
     "LinearClassifier",
     "LinearClassifierCV",
     "LinearRegressor",
@@ -70,12 +83,18 @@ __all__ = [
     "Status",
     "SublinearSVC",
     "datasets",
+    "enclosing_ball",
+    "hard_margin",
+    "l2_svm",
     "losses",
     "matrix_game",
     "max_margin",
     "primal_dual",
     "regularization_path",
     "regularizers",
+    "shortest_vector",
+    "simplex_qp",
+    "soft_ball",
     "soft_margin",
     "soft_margin_path",
 ]

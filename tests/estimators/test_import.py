@@ -99,7 +99,7 @@ def test_every_parameter_of_an_estimator_is_documented(cls):
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_every_fitted_attribute_is_documented(cls):
-    rows, numbers = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 0, 1, 1, 0]
+    rows, numbers = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 1, 1, 1]
     model = cls(alphas=[0.1], cv=2) if "alphas" in cls().get_params() else cls()
     if "tol" in model.get_params():
         model.set_params(tol=None, max_epochs=10)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 
-__all__ = ["block_room", "cut_draw", "cut_sums", "power_draw", "power_sums"]
+__all__ = ["BLOCK", "block_room", "cut_draw", "cut_sums", "pick_block", "power_draw", "power_sums"]
 
 BLOCK = 128
 
@@ -40,7 +40,7 @@ def cut_sums(x, top, sums):
 @kernel
 def cut_draw(x, top, sums, total, u):
     """The index that u in [0, 1) falls on, given the sums of `cut_sums`; -1 if all are zero."""
-    b, rest = _block(sums, u * total)
+    b, rest = pick_block(sums, u * total)
     chosen = -1
     for i in range(b * BLOCK, min((b + 1) * BLOCK, len(x))):
         weight = min(x[i], top)
@@ -72,7 +72,7 @@ def power_sums(x, power, sums):
 @kernel
 def power_draw(x, power, sums, total, u):
     """The index that u in [0, 1) falls on, given the sums of `power_sums`; -1 if all are zero."""
-    b, rest = _block(sums, u * total)
+    b, rest = pick_block(sums, u * total)
     chosen = -1
     for j in range(b * BLOCK, min((b + 1) * BLOCK, len(x))):
         weight = abs(x[j]) ** power
@@ -85,7 +85,7 @@ def power_draw(x, power, sums, total, u):
 
 
 @kernel
-def _block(sums, rest):
+def pick_block(sums, rest):
     """The block that holds the remainder, and what is left of the remainder at its beginning."""
     last, left = 0, 0.0
     for b in range(len(sums)):

@@ -138,6 +138,7 @@ class Skim(ABC):
         self.certified = 0  # entries read to certify
         self.history: list[Record] = []
         self.seconds = 0.0
+        self.stalled = False  # whether rounding forbids any further progress
 
     @abstractmethod
     def check(self, last: bool) -> None:
@@ -150,6 +151,10 @@ class Skim(ABC):
     def planned(self) -> float:
         """After how many steps the guarantee holds without any further proof."""
         return math.inf
+
+    def closed(self, eps: float) -> bool:
+        """Whether the bounds are as near to each other as was asked for."""
+        return self.bounds.certificate.gap <= eps
 
     @property
     def steps(self) -> int:
@@ -180,6 +185,7 @@ class Skim(ABC):
                 (spent, Status.READS),
                 (seconds >= _or_inf(limits.max_seconds), Status.SECONDS),
                 (self.steps >= _or_inf(limits.max_steps), Status.STEPS),
+                (self.stalled, Status.STALLED),
             )
             status = status or next((s for reached, s in ends if reached), None)
             try:
@@ -188,7 +194,7 @@ class Skim(ABC):
                 status = Status.READS
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-            if self.bounds.certificate.gap <= limits.eps:
+            if self.closed(limits.eps):
                 status = Status.CONVERGED
             self.seconds = time.perf_counter() - began
             certificate = self.bounds.certificate

@@ -44,8 +44,9 @@ __all__ = ["Simba", "State", "make_state", "water"]
 Vector = NDArray[np.float64]
 
 # positions in the scalars: steps; sum of the factors of s so far; sum of |s_j|^q*; greatest length
-# of a row; weights above TOP count as TOP; sum of the biases; the cut behind which slack is given
-T, FACTORS, POWER, LENGTH, TOP, BIASES, TOTAL = range(7)
+# of a row; weights above TOP count as TOP; sum of the biases; sum of the weights; and for tracking
+# the mean responses of the two classes, ||tracked||^2, and the sum of the responses' variances
+T, FACTORS, POWER, LENGTH, TOP, BIASES, TOTAL, PLUS, MINUS, SIZE, SPREAD = range(11)
 FLOOR = 1e-250  # of the weights, after the largest is set to 1
 RESCALE = 256  # steps: in between a weight grows by 3^256 at most
 
@@ -62,8 +63,11 @@ class State(NamedTuple):
     s: Vector  # sum of the rows drawn
     late: Vector  # what the sum of x lags behind FACTORS * s; for q < 2 the sum of x itself
     last: Vector  # FACTORS when a coordinate of late was last brought up to date (q < 2 only)
+    tracked: Vector  # the x that the responses are exact for (tracking only)
+    responses: Vector  # A' tracked
+    losses: Vector  # their sums over the steps
     row_tree: Vector  # of the weights (sparse rows, hard margin) or empty
-    column_tree: Vector  # of |s_j|^q* (sparse rows) or empty
+    column_tree: Vector  # of the law that columns are drawn by (sparse rows) or empty
     row_sums: Vector
     column_sums: Vector
     scalars: Vector
@@ -77,7 +81,7 @@ def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float)
     row_tree = tree_nodes(n) if sparse and direct else none
     if len(row_tree):
         tree_build(np.ones(n), row_tree)
-    scalars = np.zeros(7)
+    scalars = np.zeros(11)
     scalars[LENGTH], scalars[TOP] = length, np.inf
     return State(
         y=y,
@@ -89,6 +93,9 @@ def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float)
         s=np.zeros(d),
         late=np.zeros(d),
         last=none if method.q == 2.0 else np.zeros(d),
+        tracked=np.zeros(d) if method.tracks else none,
+        responses=np.zeros(n) if method.tracks else none,
+        losses=np.zeros(n) if method.tracks else none,
         row_tree=row_tree,
         column_tree=tree_nodes(d) if sparse else none,
         row_sums=block_room(n),
@@ -108,6 +115,11 @@ class Simba(Method):
     q: float = 2.0
     rate: float = 1.0  # multiplies eta
     horizon: float = 0.0  # steps planned, or 0 for steps that need no plan
+
+    @property
+    def tracks(self) -> bool:
+        """Whether exact responses of a part of x are kept; see `tracking`."""
+        return False
 
     @property
     def soft(self) -> bool:
@@ -156,34 +168,13 @@ class Simba(Method):
                 tree_set(state.row_tree, i, state.weights[i])
 
     def row(self, state, rows, at, i):
-        scalars, sign = state.scalars, state.y[i]
-        factor, _ = _factor(self, state)
-        scalars[FACTORS] += factor
-        now = scalars[FACTORS]
-        state.counts[i] += 1.0
-        dual = self.q / (self.q - 1.0)
-        length = 0.0
-        if self.q == 2.0:
-            for k in range(size(rows, at)):
-                j, value = entry(rows, at, k)
-                state.s[j] += sign * value
-                state.late[j] += now * (sign * value)
-                length += value * value
-        else:
-            for k in range(size(rows, at)):
-                j, value = entry(rows, at, k)
-                state.late[j] += _link(state.s[j], dual) * (now - state.last[j])
-                state.last[j] = now
-                state.s[j] += sign * value
-                length += abs(value) ** dual
+        add_row(self, state, rows, at, i)
         if len(state.column_tree) > 0:
+            dual = self.q / (self.q - 1.0)
             for k in range(size(rows, at)):
                 j = np.int64(entry(rows, at, k)[0])
                 tree_set(state.column_tree, j, abs(state.s[j]) ** dual)
-            scalars[POWER] = tree_total(state.column_tree)
-        else:
-            scalars[POWER] = power_sums(state.s, dual, state.column_sums)
-        scalars[LENGTH] = max(scalars[LENGTH], length ** (1.0 / dual))
+            state.scalars[POWER] = tree_total(state.column_tree)
 
     def finish(self, state):
         scalars = state.scalars
@@ -203,6 +194,34 @@ class Simba(Method):
             scalars[TOP] /= largest
             if len(state.row_tree) > 0:
                 tree_build(state.weights, state.row_tree)
+
+
+@kernel
+def add_row(method, state, rows, at, i):
+    """Add a row to s, and what the mean of x needs to be told."""
+    scalars, sign = state.scalars, state.y[i]
+    factor, _ = _factor(method, state)
+    scalars[FACTORS] += factor
+    now = scalars[FACTORS]
+    state.counts[i] += 1.0
+    dual = method.q / (method.q - 1.0)
+    length = 0.0
+    if method.q == 2.0:
+        for k in range(size(rows, at)):
+            j, value = entry(rows, at, k)
+            state.s[j] += sign * value
+            state.late[j] += now * (sign * value)
+            length += value * value
+    else:
+        for k in range(size(rows, at)):
+            j, value = entry(rows, at, k)
+            state.late[j] += _link(state.s[j], dual) * (now - state.last[j])
+            state.last[j] = now
+            state.s[j] += sign * value
+            length += abs(value) ** dual
+    if len(state.column_tree) == 0:
+        scalars[POWER] = power_sums(state.s, dual, state.column_sums)
+    scalars[LENGTH] = max(scalars[LENGTH], length ** (1.0 / dual))
 
 
 @kernel

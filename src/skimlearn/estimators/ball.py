@@ -1,0 +1,219 @@
+"""Novelty detection: what lies outside of the smallest ball around the data."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from skimlearn.data.rows import as_rows
+from skimlearn.estimators._checks import ABSENT, check_data, seeds
+from skimlearn.result import Status
+from skimlearn.solvers.ball import enclosing_ball, squared_distances
+from skimlearn.solvers.soft_ball import soft_ball
+
+__all__ = ["EnclosingBall"]
+
+Vector = NDArray[np.float64]
+
+
+class EnclosingBall(OutlierMixin, BaseEstimator):
+    """The smallest ball around the data; what lies outside is new.
+
+    With a contamination the ball may leave out that part of the rows, which count by how far they
+    lie outside (support vector data description).
+
+    Parameters
+    ----------
+    contamination : float, default=0.1
+        The part of the rows that are outliers, from 0 (the ball holds all rows) to 0.5.
+    eps : float, default=0.02
+        By which part the squared radius may exceed the least one.
+    mode : {"las-vegas", "high-probability", "monte-carlo"}, default="las-vegas"
+        A proof, bounds that fail with probability delta, or a promise that holds in half of all
+        runs. The last two need contamination=0.
+    delta : float, default=0.05
+        The probability of failure in mode "high-probability".
+    max_reads : int or None, default=None
+        Stop before more stored entries than that are read.
+    max_seconds : float or None, default=None
+        Stop after so many seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the draws; nothing is drawn with a contamination.
+
+    Attributes
+    ----------
+    center_ : ndarray of shape (d,)
+        The centre of the ball.
+    radius_ : float
+        The radius of the ball.
+    offset_ : float
+        ``decision_function(X) = score_samples(X) - offset_``.
+    result_ : Result
+        The certificate of the squared radius (with a contamination: of the mean of the greatest
+        squared distances), the reads, the history and more.
+    n_iter_ : int
+        Checks of the certificate.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had names.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(1000, 5))
+    >>> ball = EnclosingBall(contamination=0.0, eps=1e-3, random_state=0).fit(X)
+    >>> ball.predict([[0.0, 0.0, 0.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0, 0.0]])
+    array([ 1, -1])
+    >>> bool(ball.result_.certificate.relative_gap <= 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        contamination: float = 0.1,
+        eps: float = 0.02,
+        mode: str = "las-vegas",
+        delta: float = 0.05,
+        max_reads: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.contamination = contamination
+        self.eps = eps
+        self.mode = mode
+        self.delta = delta
+        self.max_reads = max_reads
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> EnclosingBall:
+        """Find the ball of rows X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+        y : None
+            Not used; present by convention.
+
+        Returns
+        -------
+        self
+        """
+        X = check_data(self, X, ABSENT, reset=True)
+        if not 0.0 <= self.contamination <= 0.5:
+            raise ValueError(f"contamination={self.contamination!r} must lie between 0 and 0.5")
+        if self.contamination > 0.0 and self.mode != "las-vegas":
+            raise ValueError(
+                f"mode={self.mode!r} is for contamination=0; with contamination="
+                f"{self.contamination!r} the answer always has a proof: use mode='las-vegas'"
+            )
+        if self.contamination > 0.0:
+            self.result_ = soft_ball(
+                X,
+                contamination=self.contamination,
+                eps=self.eps,
+                max_reads=self.max_reads,
+                max_seconds=self.max_seconds,
+            )
+        else:
+            self.result_ = enclosing_ball(
+                as_rows(X, bounded=True),
+                eps=self.eps,
+                mode=self.mode,
+                delta=self.delta,
+                max_reads=self.max_reads,
+                max_seconds=self.max_seconds,
+                random_state=int(seeds(self.random_state, 1)[0]),
+            )
+        self._warn()
+        self.center_ = self.result_.x
+        self.n_iter_ = max(1, len(self.result_.history))
+        if self.contamination > 0.0:
+            scores = self._scores(X)
+            self.offset_ = float(np.percentile(scores, 100.0 * self.contamination))
+        elif self.result_.certificate.failure == 0.0 and self.mode != "monte-carlo":
+            self.offset_ = float(self._scores(X).min())  # as the rows themselves are scored
+        else:
+            self.offset_ = -math.sqrt(max(self.result_.bias, 0.0))
+        self.radius_ = -self.offset_
+        return self
+
+    def _warn(self) -> None:
+        if self.result_.status is Status.INTERRUPTED:
+            warnings.warn(
+                "the fit was interrupted: the ball is the best one found so far",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif self.result_.status is Status.STALLED:
+            gap = self.result_.certificate.relative_gap
+            warnings.warn(
+                f"the squared radius is known to a part {gap:.2g}, not eps={self.eps:g}, which "
+                "rounding does not allow: raise eps, or scale the features",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def score_samples(self, X: Any) -> Vector:
+        """The distances to the centre, with a minus sign: greater is more normal.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        X = check_data(self, X, ABSENT, reset=False)
+        if not get_config()["assume_finite"]:
+            as_rows(X)  # nan and inf are found
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> Vector:
+        return -np.sqrt(squared_distances(as_rows(X, inspect=False), self.center_))
+
+    def decision_function(self, X: Any) -> Vector:
+        """How far inside of the ball rows lie; negative outside.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """+1 for rows inside of the ball, -1 for rows outside.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
