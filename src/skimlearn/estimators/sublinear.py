@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skimlearn.data.columns import Matrix
+from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle
 from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
 from skimlearn.estimators._checks import check_classes, check_data, seeds, workers
@@ -22,9 +24,10 @@ from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators.classifier import one_against_rest
 from skimlearn.result import Result, Status
+from skimlearn.solvers._margin_skim import longest_row
 from skimlearn.solvers._skim import Limits, Source, as_source
-from skimlearn.solvers.margin import MODES, MarginSkim, longest_row
-from skimlearn.solvers.soft_margin import SoftMargin, explained, margin_settings
+from skimlearn.solvers.choose_margin import MarginRun
+from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
 
 __all__ = ["SublinearSVC"]
 
@@ -58,8 +61,11 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         in half of all runs; the last does not read all of the data.
     delta : float, default=0.05
         The probability of failure in mode "high-probability".
+    solver : {"auto", "simba", "tracking", "extragradient", "working-set"}, default="auto"
+        The algorithm; ``result_.solver`` says which one "auto" took. "simba" is the paper's, and
+        the one for nu; "tracking" needs the fewest reads where a few rows decide.
     batch_size : int, default=1
-        Columns read in a step.
+        Columns read in a step of "simba" and "tracking".
     max_steps : int or None, default=1_000_000
         Stop after so many steps.
     max_reads : int or None, default=None
@@ -121,6 +127,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         eps: float = 0.02,
         mode: str = "las-vegas",
         delta: float = 0.05,
+        solver: str = "auto",
         batch_size: int = 1,
         max_steps: int | None = 1_000_000,
         max_reads: int | None = None,
@@ -137,6 +144,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         self.eps = eps
         self.mode = mode
         self.delta = delta
+        self.solver = solver
         self.batch_size = batch_size
         self.max_steps = max_steps
         self.max_reads = max_reads
@@ -189,44 +197,41 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.results_ = results
         self.result_: Result = results[0] if len(results) == 1 else summary(results)
-        models = [_model(skim, r) for skim, r in zip(self._skims, results, strict=True)]
+        models = [_model(run, r) for run, r in zip(self._runs, results, strict=True)]
         self.coef_ = np.stack([w for w, _ in models])
         self.intercept_ = np.array([b for _, b in models])
-        self.n_iter_ = max(1, max(skim.steps for skim in self._skims))
+        self.n_iter_ = max(1, max(int(result.history[-1].epoch) for result in results))
         return self
 
     def _goes_on(self, given: Any, targets: list[Vector]) -> bool:
         """Whether the last fit was of the same unchanging data."""
-        skims = getattr(self, "_skims", None)
+        runs = getattr(self, "_runs", None)
         return bool(
             self.warm_start
-            and skims is not None
+            and runs is not None
             and given is self._given
-            and len(skims) == len(targets)
-            and all(np.array_equal(s.y, t) for s, t in zip(skims, targets, strict=True))
+            and len(runs) == len(targets)
+            and all(np.array_equal(r.y, t) for r, t in zip(runs, targets, strict=True))
         )
 
     def _begin(self, source: Source, targets: list[Vector]) -> None:
         if self.bias not in BIASES:
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
-        if self.mode not in MODES:
-            raise ValueError(f"mode={self.mode!r} must be one of {MODES}")
-        neither = self.nu is None and self.kappa is None
+        kappa = KAPPA if self.nu is None and self.kappa is None else self.kappa
+        check_slack(self.nu, kappa)
         length, entries = longest_row(source, 2.0)
         self._length = length if length > 0.0 else 1.0
-        settings = margin_settings(
-            source.shape[0],
-            nu=None if self.nu is None else self.nu * self._length,
-            kappa=KAPPA if neither else self.kappa,
-            bias=self.bias == "free",
-            batch=self.batch_size,
-        )
-        self._skims = [
-            MarginSkim(
+        self._counted = Reads(certificate=entries)  # what it took to know the longest row
+        self._runs = [
+            MarginRun(
                 source,
+                target,
                 np.random.default_rng(seed),
-                y=target,
-                settings=settings,
+                nu=0.0 if self.nu is None else self.nu * self._length,
+                kappa=kappa,
+                bias=self.bias == "free",
+                solver=self.solver,
+                batch=self.batch_size,
                 eps=self.eps * self._length,
                 mode=self.mode,
                 delta=self.delta,
@@ -234,10 +239,9 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
             )
             for target, seed in zip(targets, seeds(self.random_state, len(targets)), strict=True)
         ]
-        self._skims[0].certified += entries
 
     def _run(self) -> list[SoftMargin]:
-        count = len(self._skims)
+        count = len(self._runs)
         limits = Limits(
             eps=self.eps * self._length,
             max_reads=None if self.max_reads is None else self.max_reads // count,
@@ -248,20 +252,22 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         stop = threading.Event()
 
         def solve(k: int) -> SoftMargin:
-            skim = self._skims[k]
-            result = skim.run(limits, lambda record: progress(record) or stop.is_set())
+            run = self._runs[k]
+            result = run.run(limits, lambda record: progress(record) or stop.is_set())
             if result.status is Status.INTERRUPTED:
                 stop.set()
-            return explained(skim, result)
+            return explained(run, result)
 
         try:
             threads = workers(self.n_jobs, count)
-            if threads == 1 or isinstance(self._skims[0].source, Oracle):
+            if threads == 1 or isinstance(self._runs[0].source, Oracle):
                 results: Any = [solve(k) for k in range(count)]
             else:
                 results = solve_on_threads(solve, count, threads, stop)
         finally:
             progress.close()
+        results[0] = replace(results[0], reads=results[0].reads + self._counted)
+        self._counted = Reads()
         self._warn(results)
         return results
 
@@ -288,10 +294,10 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         return linear_scores(self, X)
 
 
-def _model(skim: MarginSkim, result: SoftMargin) -> tuple[Vector, float]:
+def _model(run: MarginRun, result: SoftMargin) -> tuple[Vector, float]:
     """The weights and the bias, with a margin of 1 if the margin is known."""
-    if not result.x.any():  # proven best, but useless: nothing was found that beats the weights 0
-        x, bias, _ = skim.fallback()
+    if not result.x.any() and run.skim is not None:  # proven best, but useless for predictions
+        x, bias, _ = run.skim.fallback()
         return x, bias
     known = math.isfinite(result.margin) and result.margin > 0.0
     scale = result.margin if known else 1.0

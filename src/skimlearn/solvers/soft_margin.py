@@ -23,18 +23,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skimlearn.data.columns import Matrix
+from skimlearn.data.ledger import Reads
+from skimlearn.data.rows import responses
 from skimlearn.result import Result
 from skimlearn.solvers._skim import Limits, as_source
-from skimlearn.solvers.margin import MarginSkim, as_signs
-from skimlearn.solvers.simba import Simba
+from skimlearn.solvers.choose_margin import MarginRun
 
-__all__ = ["SoftMargin", "margin_settings", "soft_margin", "soft_margin_path"]
+__all__ = ["SoftMargin", "check_slack", "explained", "soft_margin", "soft_margin_path"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def soft_margin(
     eps: float = 0.05,
     mode: str = "las-vegas",
     delta: float = 0.05,
+    solver: str = "auto",
     batch: int = 1,
     steps: int | None = None,
     max_reads: int | None = None,
@@ -104,8 +107,10 @@ def soft_margin(
         A proof, a promise that fails with probability delta, or one that holds in half of all runs.
     delta : float, default=0.05
         The probability of failure in mode "high-probability".
+    solver : {"auto", "simba", "tracking", "extragradient", "working-set"}, default="auto"
+        The algorithm; see `skimlearn.solvers.choose_margin`. The result says which one it was.
     batch : int, default=1
-        Columns read in a step; their mean has less variance.
+        Columns read in a step of "simba" and "tracking".
     steps : int or None
         Plan for so many steps, as the paper's theorem has it, and take no more: the sizes of the
         steps then do not change. None: sizes that suit any number of steps.
@@ -126,20 +131,30 @@ def soft_margin(
     >>> answer.certificate.gap <= 0.05
     True
     """
-    source = as_source(X)
-    settings = margin_settings(
-        source.shape[0], nu=nu, kappa=kappa, bias=bias, batch=batch, steps=steps
-    )
+    check_slack(nu, kappa)
+    if steps is not None and not steps >= 1:
+        raise ValueError(f"steps={steps!r} must be a positive number, or None")
     limits = Limits(
         eps=eps,
         max_reads=max_reads,
-        max_steps=max_steps if steps is None else min(steps, _or_inf(max_steps)),
+        max_steps=max_steps if steps is None else min(steps, max_steps or steps),
         max_seconds=max_seconds,
     )
-    rng = np.random.default_rng(random_state)
-    signs = as_signs(y, source.shape[0])
-    skim = MarginSkim(source, rng, y=signs, settings=settings, eps=eps, mode=mode, delta=delta)
-    return explained(skim, skim.run(limits))
+    run = MarginRun(
+        as_source(X),
+        y,
+        np.random.default_rng(random_state),
+        nu=nu or 0.0,
+        kappa=kappa,
+        bias=bias,
+        solver=solver,
+        batch=batch,
+        steps=steps,
+        eps=eps,
+        mode=mode,
+        delta=delta,
+    )
+    return explained(run, run.run(limits))
 
 
 def soft_margin_path(
@@ -183,70 +198,63 @@ def soft_margin_path(
     """
     if not len(nu) or not all(value > 0.0 for value in nu):
         raise ValueError(f"nu={nu!r} must hold positive numbers; max_margin is the path's end at 0")
-    source = as_source(X)
     limits = Limits(eps=eps, max_reads=max_reads, max_steps=max_steps, max_seconds=max_seconds)
-    rng = np.random.default_rng(random_state)
-    signs = as_signs(y, source.shape[0])
-    skim: MarginSkim | None = None
+    run = MarginRun(
+        as_source(X),
+        y,
+        np.random.default_rng(random_state),
+        nu=nu[0],
+        bias=bias,
+        batch=batch,
+        eps=eps,
+        mode=mode,
+        delta=delta,
+    )
+    assert run.skim is not None  # only simba knows a slack
     for value in nu:
-        settings = margin_settings(source.shape[0], nu=value, bias=bias, batch=batch)
-        if skim is None:
-            skim = MarginSkim(
-                source, rng, y=signs, settings=settings, eps=eps, mode=mode, delta=delta
-            )
+        run.settings = replace(run.settings, nu=float(value))
+        if run.skim.steps > 0:
+            run.skim.restart(run.settings)
         else:
-            skim.restart(settings)
-        yield explained(skim, skim.run(limits))
+            run.skim.method = run.skim.settings = run.settings
+        yield explained(run, run.run(limits))
 
 
-def margin_settings(
-    n: int,
-    *,
-    nu: float | None = None,
-    kappa: float | None = None,
-    bias: bool = False,
-    batch: int = 1,
-    steps: int | None = None,
-) -> Simba:
-    """The settings of a run from what a user asks for."""
+def check_slack(nu: float | None, kappa: float | None) -> None:
+    """Refuse what is no slack and no fraction."""
     if (nu is None) == (kappa is None):
         raise ValueError(f"nu={nu!r} and kappa={kappa!r}: give one of them")
     if nu is not None and not 0.0 <= nu < math.inf:
         raise ValueError(f"nu={nu!r} must be a number, 0 or more: the mean slack")
     if kappa is not None and not 0.0 < kappa <= 1.0:
         raise ValueError(f"kappa={kappa!r} must lie in (0, 1]: a fraction of the rows")
-    if not (isinstance(batch, int | np.integer) and batch >= 1):
-        raise ValueError(f"batch={batch!r} must be a positive integer")
-    if steps is not None and not steps >= 1:
-        raise ValueError(f"steps={steps!r} must be a positive number, or None")
-    return Simba(
-        width=1.0 + batch,
-        nu=float(nu or 0.0),
-        cap=1.0 if kappa is None else min(1.0, 1.0 / (kappa * n)),
-        bias=float(bias),
-        horizon=float(steps or 0.0),
-    )
 
 
-def explained(skim: MarginSkim, result: Result) -> SoftMargin:
+def explained(run: MarginRun, result: Result) -> SoftMargin:
     """The result with the SVM that it is the answer of."""
-    settings, worst, n = skim.settings, skim.worst, len(skim.y)
-    value, p = result.certificate.primal, result.p
-    if settings.cap < 1.0:
-        kappa, margin = 1.0 / (n * settings.cap), skim.level
+    n, worst, p, value = len(run.y), run.worst, result.p, result.certificate.primal
+    if not math.isfinite(value):
+        kappa = 1.0 / (n * run.cap) if run.cap < 1.0 else math.nan
+        return _with(result, nu=run.settings.nu or math.nan, kappa=kappa)
+    if run.cap < 1.0:
+        kappa, margin = 1.0 / (n * run.cap), math.nan
+        if run.skim is not None and result.solver == run.skim.name:
+            margin = run.skim.level
+        elif isinstance(run.source, Matrix):
+            c = np.zeros(n)
+            responses(run.source.rows, result.x, c)
+            more = Reads(certificate=run.source.entries)
+            result = replace(result, reads=result.reads + more)
+            margin = worst.level(run.y * (c + result.bias))
         nu = kappa * (margin - value)
     else:
-        kappa, margin, nu = 1.0 / (n * float(p.max())), value, settings.nu
-    rest = worst.bound(0.0, p, skim.y)  # all but ||A'p||
+        kappa, margin, nu = 1.0 / (n * float(p.max())), value, run.settings.nu
+    rest = worst.bound(0.0, p, run.y)  # all but ||A'p||
     alpha = kappa * margin * max(result.certificate.dual - rest, 0.0)
-    known = {field.name: getattr(result, field.name) for field in fields(Result)}
-    if not math.isfinite(value):
-        margin = alpha = math.nan
-    return SoftMargin(
-        **known, margin=margin, nu=nu, kappa=kappa, alpha=alpha,
-        C=1.0 / (alpha * n) if alpha > 0.0 else math.inf if alpha == 0.0 else math.nan,
-    )  # fmt: skip
+    C = 1.0 / (alpha * n) if alpha > 0.0 else math.inf
+    return _with(result, margin=margin, nu=nu, kappa=kappa, alpha=alpha, C=C)
 
 
-def _or_inf(value: float | None) -> float:
-    return math.inf if value is None else value
+def _with(result: Result, **more: float) -> SoftMargin:
+    known: dict[str, Any] = {field.name: getattr(result, field.name) for field in fields(Result)}
+    return SoftMargin(**known | more)

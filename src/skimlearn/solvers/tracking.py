@@ -171,7 +171,9 @@ def _weigh(method, state, turn):
                 least = min(least, losses[i])
     entropy = math.log(max(2.0, min(len(y), len(y) * method.cap)))
     spread = max(state.scalars[SPREAD], 1e-300)
-    eta = method.rate * math.sqrt(entropy / spread)
+    # fast at first, when rows that stand out are to be found; slower later, to balance them
+    rate = method.rate * (0.2 + 0.8 / (1.0 + state.scalars[T] / 32.0))
+    eta = rate * math.sqrt(entropy / spread)
     for i in range(n):
         weights[i] = _exponential(eta * (least - losses[i]))
     if turn != 0.0:

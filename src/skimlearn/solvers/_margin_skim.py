@@ -1,0 +1,260 @@
+"""A run of `simba` or `tracking`, and the proofs of what it found, in three modes.
+
+===================  ===========================================================================
+mode                 what is promised
+===================  ===========================================================================
+"monte-carlo"        an answer within eps with probability at least 1/2, after a planned number
+                     of steps; the upper bound is proven, the lower one open
+"high-probability"   an answer within eps with probability 1 - delta: after 1, 2, 4, ... times
+                     the plan all rows are estimated from columns (median of means), until the
+                     estimates confirm it
+"las-vegas"          a proof: all rows are read now and then, until the bounds are eps apart
+===================  ===========================================================================
+
+See Clarkson, Hazan and Woodruff (2010), corollaries II.8 to II.11.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skimlearn.data.columns import Matrix
+from skimlearn.data.oracle import Oracle
+from skimlearn.data.rows import Csr, combine, norms
+from skimlearn.sampling.tree import tree_build
+from skimlearn.solvers._skim import Bounds, Skim, Source, products
+from skimlearn.solvers._worst import Worst
+from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state, water
+from skimlearn.solvers.verify import verify
+
+__all__ = ["MODES", "MarginSkim", "as_signs", "longest_row"]
+
+Vector = NDArray[np.float64]
+Drawn = tuple[float, Vector, Vector, Vector]
+MODES = ("monte-carlo", "high-probability", "las-vegas")
+PLAN = 2.0  # steps planned, in units of log n / eps^2: half of all runs need less than this
+
+
+class MarginSkim(Skim):
+    """One run: its steps, and the proofs of what they found."""
+
+    def __init__(
+        self,
+        source: Source,
+        rng: np.random.Generator,
+        *,
+        y: Vector,
+        settings: Simba,
+        eps: float,
+        mode: str = "las-vegas",
+        delta: float = 0.05,
+        length: float = 0.0,  # a bound of the lengths of the rows, if it is known
+    ) -> None:
+        super().__init__(source, rng, maximize=True)
+        if mode not in MODES:
+            raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"delta={delta!r} must lie between 0 and 1")
+        self.y, self.eps, self.mode, self.delta = y, eps, mode, delta
+        self.method = self.settings = settings
+        self.name = "tracking" if settings.tracks else "simba"
+        self.exponent = settings.q / (settings.q - 1.0)  # of the dual norm
+        soft = settings.nu > 0.0 or settings.bias > 0.0
+        if length == 0.0 and (soft or mode == "high-probability"):
+            length = self._longest()
+        sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
+        self.state = make_state(settings, y, source.shape[1], sparse=sparse, length=length)
+        self.start = self.older = self.newer = self._drawn()
+        self.entries = source.shape[0] * source.shape[1]
+        if isinstance(source, Matrix):
+            self.entries = source.entries
+        self.begun = 0.0  # where the mean of x begins, in steps of the state
+        self.level = math.nan  # the greatest response of those that the answer is measured by
+        self.proofs = 0  # how many were tried
+        self.due = 0.0  # how much work is done before the next one is
+
+    def _longest(self) -> float:
+        length, entries = longest_row(self.source, self.exponent)
+        self.certified += entries
+        return length
+
+    # ------------------------------------------------------------------------------- the averages
+
+    def _answer(self) -> tuple[Vector, float]:
+        """The mean of x, in the unit ball, and of the bias, over all steps."""
+        state, scalars = self.state, self.state.scalars
+        if self.settings.q == 2.0:
+            total = scalars[FACTORS] * state.s - state.late
+        else:
+            link = np.sign(state.s) * np.abs(state.s) ** (self.exponent - 1.0)
+            total = state.late + link * (scalars[FACTORS] - state.last)
+        x = total / (scalars[T] - self.begun)
+        if self.settings.tracks:  # there the bias belongs to an x of length 1
+            return x, float(scalars[BIASES] * np.linalg.norm(x))
+        return x, float(scalars[BIASES] * scalars[LENGTH] / (scalars[T] - self.begun))
+
+    def _drawn(self) -> Drawn:
+        """What was drawn so far: steps, sums of the rows, of their counts and of p."""
+        state = self.state
+        return float(state.scalars[T]), state.s.copy(), state.counts.copy(), state.mass.copy()
+
+    def _since(self, start: Drawn) -> Drawn:
+        """The steps since then, and means over them."""
+        now = self._drawn()
+        steps = now[0] - start[0]
+        means = [(b - a) / steps for a, b in zip(start[1:], now[1:], strict=True)]
+        return steps, means[0], means[1], means[2]
+
+    def fallback(self) -> tuple[Vector, float, Vector]:
+        n, d = self.source.shape
+        if self.steps == 0:
+            return np.zeros(d), 0.0, np.full(n, 1.0 / n)
+        return (*self._answer(), self._since(self.start)[2])
+
+    # --------------------------------------------------------------------------------- the bounds
+
+    @property
+    def worst(self) -> Worst:
+        """What the margin is measured by."""
+        length = float(self.state.scalars[LENGTH])
+        settings = self.settings
+        return Worst(len(self.y), length, settings.nu, settings.cap, settings.bias > 0.0)
+
+    def planned(self) -> float:
+        """Steps after which half of all runs are within eps."""
+        return self._plan(self.eps) if self.mode == "monte-carlo" else math.inf
+
+    def _plan(self, eps: float) -> float:
+        length = float(self.state.scalars[LENGTH]) or math.inf
+        columns = self.settings.width - 1.0
+        return max(8.0, PLAN * math.log(max(len(self.y), 2)) * (length / eps) ** 2 / columns)
+
+    def check(self, last: bool) -> None:
+        """Free upper bounds; and, when it is due, a proof of the answer."""
+        state = self.state
+        if self.steps == 0:
+            return
+        if not math.isfinite(float(state.scalars[FACTORS])) or not np.isfinite(state.weights).all():
+            raise ValueError(
+                "the rows and columns read so far hold nan or infinite entries, or such large ones "
+                "that sums overflow: impute, drop or scale them first"
+            )
+        for start in (self.start, self.older):  # the later half forgets how it began
+            _, rows, p, _ = self._since(start)
+            self.bounds.dual(
+                self.worst.bound(float(np.linalg.norm(rows, self.exponent)), p, self.y), p
+            )
+        if self.mode == "las-vegas" and (last or self._work() >= self.due):
+            self._prove(last)
+        elif self.mode == "high-probability" and (last or self.steps >= self.due):
+            self._confirm(last)
+        if state.scalars[T] >= 2.0 * self.newer[0]:
+            self.older, self.newer = self.newer, self._drawn()
+
+    def _work(self) -> float:
+        """Entries read by the steps; those that an oracle had at hand included."""
+        if isinstance(self.source, Matrix):
+            return self.reads.nnz
+        n, d = self.source.shape
+        return self.steps * ((self.settings.width - 1.0) * n + d)
+
+    def _prove(self, last: bool) -> None:
+        """Read all rows for the exact value of the mean of x, once the steps have read as much."""
+        if self.proofs == 0:
+            half = 0.5 * self._plan(self.eps) / self.steps * self._work()
+            self.due = min(0.5 * self.entries, half)
+            if not last and self._work() < self.due:
+                return
+        x, bias = self._answer()
+        norm = float(np.linalg.norm(x, self.settings.q))
+        c = self.y * products(self, x)
+        value, factor, bias = self.worst.improve(c, self.y, norm, bias)
+        self._answers(value, factor, x, bias, c)
+        if len(self.state.mass) and isinstance(self.source, Matrix):
+            p = self._since(self.older)[3]  # less noisy than the counts
+            p /= p.sum()
+            rows = np.zeros(self.source.shape[1])
+            combine(self.source.rows, p * self.y, rows)
+            self.certified += self.entries
+            self.bounds.dual(self.worst.bound(float(np.linalg.norm(rows)), p, self.y), p)
+        self.proofs += 1
+        self.due = max(1.25 * self._work(), self._work() + 0.5 * self.entries)
+
+    def _confirm(self, last: bool) -> None:
+        """Estimate all rows from columns, well enough to accept the mean of x."""
+        third = self.eps / 3.0
+        if self.proofs == 0:
+            self.due = self._plan(third)
+            if not last and self.steps < self.due:
+                return
+        self.proofs += 1
+        x, bias = self._answer()
+        norm = float(np.linalg.norm(x, self.settings.q))
+        answer = verify(
+            self.source, x, y=self.y, eps=third, delta=self.delta / (2.0 * self.proofs**2),
+            rng=self.rng, rows_norm=float(self.state.scalars[LENGTH]),
+        )  # fmt: skip
+        self.certified += answer.reads
+        value, factor, bias = self.worst.improve(answer.estimates, self.y, norm, bias)
+        value -= factor * answer.error
+        if value > self.bounds.lower and not answer.exact:
+            self.bounds.failure = self.delta
+        self._answers(value, factor, x, bias, answer.estimates)
+        self.due = 2.0 * self.steps
+
+    def _answers(self, value: float, factor: float, x: Vector, bias: float, c: Vector) -> None:
+        """Consider a multiple of x, given the responses of x or their estimates."""
+        if value > self.bounds.lower:
+            self.level = self.worst.level(factor * c + bias * self.y)
+        self.bounds.primal(value, factor * x, bias)
+
+    def restart(self, settings: Simba, keep: float = 0.25) -> None:
+        """Go on with other settings: the steps so far count for a part of what they were."""
+        state, scalars = self.state, self.state.scalars
+        steps = math.floor(keep * scalars[T])
+        for drawn in (state.s, state.counts):
+            drawn *= steps / max(scalars[T], 1.0)
+        state.weights[:] = (state.weights / state.weights.max()) ** keep
+        scalars[TOP] = np.inf
+        if settings.cap < 1.0:
+            scalars[TOP] = water(state.weights, settings.cap, np.inf)
+        for total in (state.late, state.last, state.mass):
+            total[:] = 0.0
+        if len(state.column_tree):
+            tree_build(np.abs(state.s) ** self.exponent, state.column_tree)
+        scalars[POWER] = float((np.abs(state.s) ** self.exponent).sum())
+        scalars[T], scalars[FACTORS], scalars[BIASES] = steps, 0.0, 0.0
+        self.method = self.settings = settings
+        self.bounds, self.history, self.seconds = Bounds(maximize=True), [], 0.0
+        self.tally[:], self.certified, self.proofs, self.due = 0, 0, 0, 0.0
+        self.begun, self.level = float(steps), math.nan
+        n, d = self.source.shape
+        self.start = (0.0, np.zeros(d), np.zeros(n), np.zeros(len(state.mass)))
+        self.older = self.newer = self.start
+
+
+def as_signs(y: ArrayLike, n: int) -> Vector:
+    """Check labels, one of +1 and -1 for each row."""
+    signs = np.asarray(y, dtype=np.float64)
+    if signs.shape != (n,):
+        raise ValueError(f"y has shape {signs.shape}, but X has {n} rows: one label for each")
+    if not np.isin(signs, (-1.0, 1.0)).all():
+        raise ValueError(
+            f"y holds {np.unique(signs)[:5]}: the labels must be +1 and -1; SublinearSVC takes any "
+            "two classes"
+        )
+    return signs
+
+
+def longest_row(source: Source, exponent: float) -> tuple[float, int]:
+    """The greatest length of a row, and how many entries it took to know it."""
+    if isinstance(source, Oracle):
+        if source.rows_norm is not None:
+            return float(source.rows_norm.max()), 0
+        before = source.reads
+        length = max(float(np.linalg.norm(source.row(i), exponent)) for i in range(source.shape[0]))
+        return length, source.reads - before
+    return float(norms(source.rows, exponent).max()), source.entries

@@ -1,0 +1,163 @@
+r"""Which algorithm finds a margin with the fewest reads, and the switch from one to another.
+
+=================  ============================================================================
+solver             what it is good for
+=================  ============================================================================
+"simba"            the paper's steps, unbiased: the only one for slack (nu) and for q < 2, and
+                   the one whose promise needs no check (mode "monte-carlo")
+"tracking"         the fewest reads of all while eps is large: exact responses of the heaviest
+                   coordinates
+"extragradient"    high accuracy without a working set, in memory O(n + d)
+"working-set"      high accuracy in some ten passes
+=================  ============================================================================
+
+"auto" predicts the reads, with M stored entries, n rows of length at most R and d columns:
+
+    steps:        (n + d) log n (R / eps)^2 / 2       (half of what the steps of simba need)
+    working set:  6 M                                 (measured: 4 to 9 passes)
+
+and takes the steps if they are cheaper, if there is an `Oracle`, or if no proof is wanted. Steps
+that have read 6 M entries without a proof hand over to the working set, which begins with the rows
+that they drew.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skimlearn.data.columns import Matrix
+from skimlearn.data.rows import norms
+from skimlearn.result import Result, Status
+from skimlearn.solvers._margin_skim import MODES, MarginSkim, as_signs, longest_row
+from skimlearn.solvers._skim import Callback, Limits, Source
+from skimlearn.solvers._worst import Worst
+from skimlearn.solvers.extragradient import extragradient
+from skimlearn.solvers.simba import Simba
+from skimlearn.solvers.tracking import Tracking
+from skimlearn.solvers.working_set import working_set
+
+__all__ = ["SOLVERS", "MarginRun"]
+
+Vector = NDArray[np.float64]
+SOLVERS = ("auto", "simba", "tracking", "extragradient", "working-set")
+PASSES = 6.0  # that a working set takes
+
+
+class MarginRun:
+    """One margin problem, solved by a chosen algorithm; `run` may be called again to go on."""
+
+    def __init__(
+        self,
+        source: Source,
+        y: ArrayLike,
+        rng: np.random.Generator,
+        *,
+        nu: float = 0.0,
+        kappa: float | None = None,
+        bias: bool = False,
+        q: float = 2.0,
+        solver: str = "auto",
+        batch: int = 1,
+        steps: int | None = None,
+        eps: float,
+        mode: str = "las-vegas",
+        delta: float = 0.05,
+        length: float = 0.0,  # a bound of the lengths of the rows, if it is known
+    ) -> None:
+        n = source.shape[0]
+        if solver not in SOLVERS:
+            raise ValueError(f"solver={solver!r} must be one of {', '.join(map(repr, SOLVERS))}")
+        if mode not in MODES:
+            raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
+        if not (isinstance(batch, int | np.integer) and batch >= 1):
+            raise ValueError(f"batch={batch!r} must be a positive integer")
+        if solver != "simba" and solver != "auto" and (nu > 0.0 or q != 2.0):
+            raise ValueError(
+                f"solver={solver!r} knows neither nu nor q: use solver='simba', or kappa"
+            )
+        self.source, self.y, self.rng = source, as_signs(y, n), rng
+        self.eps, self.mode = eps, mode
+        self.cap = 1.0 if kappa is None else min(1.0, 1.0 / (kappa * n))
+        self.bias, self.p = bias, np.zeros(0)
+        self.automatic = solver == "auto"
+        if self.automatic:
+            solver = self._predict(nu > 0.0 or q != 2.0, length)
+        self.solver = solver
+        self.settings = (Tracking if solver == "tracking" else Simba)(
+            width=1.0 + batch, nu=float(nu), cap=self.cap, bias=float(bias), q=float(q),
+            horizon=float(steps or 0.0),
+        )  # fmt: skip
+        self.skim: MarginSkim | None = None
+        if solver in ("simba", "tracking"):
+            self.skim = MarginSkim(
+                source, rng, y=self.y, settings=self.settings, eps=eps, mode=mode, delta=delta,
+                length=length,
+            )  # fmt: skip
+
+    def _predict(self, only_simba: bool, length: float) -> str:
+        """The algorithm that reads least, by the estimates at the head of this module."""
+        if only_simba or self.mode == "monte-carlo":
+            return "simba"
+        if not isinstance(self.source, Matrix) or self.mode == "high-probability":
+            return "tracking"
+        n, d = self.source.shape
+        some = norms(self.source.rows).max() if length == 0.0 else length
+        steps = 0.5 * math.log(max(n, 2)) * (some / self.eps) ** 2
+        stored = self.source.entries / (n * d)  # of a line, on average
+        return (
+            "tracking"
+            if steps * (n + d) * stored < PASSES * self.source.entries
+            else ("working-set")
+        )
+
+    @property
+    def worst(self) -> Worst:
+        """What the margin is measured by."""
+        if self.skim is not None:
+            return self.skim.worst
+        length = longest_row(self.source, 2.0)[0]
+        return Worst(len(self.y), length, cap=self.cap, bias=self.bias)
+
+    def run(self, limits: Limits, callback: Callback | None = None) -> Result:
+        """Go on until the bounds meet or a limit is reached."""
+        if self.skim is None:
+            return self._finish(limits, callback)
+        matrix = isinstance(self.source, Matrix)
+        hands_over = self.automatic and self.solver == "tracking" and matrix
+        if not (hands_over and self.mode == "las-vegas"):
+            return self.skim.run(limits, callback)
+        enough = PASSES * self.source.entries  # type: ignore[union-attr]
+        most = math.inf if limits.max_reads is None else limits.max_reads
+        first = self.skim.run(replace(limits, max_reads=min(most, enough)), callback)
+        if first.status is not Status.READS or most <= enough:
+            return first
+        self.p = first.p
+        left = None if limits.max_seconds is None else limits.max_seconds - first.seconds
+        second = self._finish(
+            replace(limits, max_reads=most - first.reads.nnz, max_seconds=left), callback
+        )
+        return replace(
+            second, reads=first.reads + second.reads, seconds=first.seconds + second.seconds,
+            history=first.history + second.history, solver=f"{first.solver}, {second.solver}",
+        )  # fmt: skip
+
+    def _finish(self, limits: Limits, callback: Callback | None) -> Result:
+        """The solvers that make passes; a second call begins at the weights of the first."""
+        start = self.p if len(self.p) else None
+        if self.solver == "extragradient":
+            pair = None if start is None else (np.zeros(self.source.shape[1]), start)
+            result = extragradient(
+                self.source, self.y, cap=self.cap, bias=self.bias, limits=limits, rng=self.rng,
+                start=pair, callback=callback,
+            )  # fmt: skip
+        else:
+            result = working_set(
+                self.source, self.y, cap=self.cap, bias=self.bias, limits=limits, start=start,
+                callback=callback,
+            )  # fmt: skip
+        self.p = result.p
+        return result
