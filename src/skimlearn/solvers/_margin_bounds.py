@@ -91,8 +91,13 @@ class Answer(NamedTuple):
 def as_labels(y: ArrayLike, n: int) -> Vector:
     """Labels as floats, checked."""
     labels = np.asarray(y, dtype=np.float64)
-    if labels.shape != (n,) or not (np.abs(labels) == 1.0).all():
-        raise ValueError(f"y must hold {n} labels, each -1 or 1, one for each row")
+    if labels.shape != (n,):
+        raise ValueError(f"y has shape {labels.shape}, but X has {n} rows: one label for each")
+    if not (np.abs(labels) == 1.0).all():
+        raise ValueError(
+            f"y holds {np.unique(labels)[:5]}: the labels must be +1 and -1; SublinearSVC takes "
+            "any classes"
+        )
     return labels
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle
@@ -30,7 +30,7 @@ from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state, water
 from skimlearn.solvers.verify import verify
 
-__all__ = ["MODES", "MarginSkim", "as_signs", "longest_row"]
+__all__ = ["MODES", "MarginSkim", "longest_row"]
 
 Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
@@ -234,19 +234,6 @@ class MarginSkim(Skim):
         n, d = self.source.shape
         self.start = (0.0, np.zeros(d), np.zeros(n), np.zeros(len(state.mass)))
         self.older = self.newer = self.start
-
-
-def as_signs(y: ArrayLike, n: int) -> Vector:
-    """Check labels, one of +1 and -1 for each row."""
-    signs = np.asarray(y, dtype=np.float64)
-    if signs.shape != (n,):
-        raise ValueError(f"y has shape {signs.shape}, but X has {n} rows: one label for each")
-    if not np.isin(signs, (-1.0, 1.0)).all():
-        raise ValueError(
-            f"y holds {np.unique(signs)[:5]}: the labels must be +1 and -1; SublinearSVC takes any "
-            "two classes"
-        )
-    return signs
 
 
 def longest_row(source: Source, exponent: float) -> tuple[float, int]:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.sampling.simplex import top_mass, water_level
+from skimlearn.solvers._margin_bounds import best_scale_and_bias, soft_value, split
 
 __all__ = ["Worst"]
 
@@ -46,15 +47,7 @@ class Worst:
         """The margin that responses have."""
         if self.nu > 0.0:
             return water_level(c, self.nu * self.n, 2.0 * self.length)
-        if self.cap >= 1.0:
-            return float(c.min())
-        share = min(1.0 / self.cap, self.n)
-        whole = min(int(share + 1e-9), self.n)
-        least = np.partition(c, min(whole, self.n - 1))
-        total = float(least[:whole].sum())
-        if whole < self.n:
-            total += (share - whole) * float(least[whole])
-        return total / share
+        return soft_value(c, self.cap)
 
     def level(self, c: Vector) -> float:
         """The response up to which a row counts, or is given slack."""
@@ -79,30 +72,28 @@ class Worst:
 
         Returns the value, the factor of x and the bias. The value is concave in both.
         """
-        factor = 1.0 / norm if norm > 0.0 else 0.0
-        if not self.bias:
-            return (*self._best_factor(c, np.zeros_like(c), factor), 0.0)
-        value = -math.inf
-        longest, best = factor, bias
-        for _ in range(3):
-            before, scaled = value, factor * c
-            value, best = _maximise(partial(self._at, scaled, y), -self.length, self.length, best)
-            reached, other = self._best_factor(c, best * y, longest)
+        if self.nu == 0.0:
+            sides = split(y, self.cap, bias=self.bias)
+            answer = best_scale_and_bias(c, norm, y, sides, self.length)
+            return answer.value, answer.scale, answer.bias
+        longest = 1.0 / norm if norm > 0.0 else 0.0
+        value, factor, best = -math.inf, longest, bias
+        for _ in range(3):  # with slack neither is known in closed form: each in its turn
+            before = value
+            if self.bias:
+                at = partial(self._at, y, factor * c)
+                value, best = _maximise(at, -self.length, self.length, best)
+            at = partial(self._at, c, best * y)
+            reached, other = _maximise(at, 0.0, longest, factor)
             if reached >= value:
                 value, factor = reached, other
-            if value <= before + 1e-9 * self.length:
+            if not self.bias or value <= before + 1e-9 * self.length:
                 break
         nothing = self.value(np.zeros_like(c))
         return (value, factor, best) if value > nothing else (nothing, 0.0, 0.0)
 
-    def _at(self, c: Vector, y: Vector, bias: float) -> float:
-        return self.value(c + bias * y)
-
-    def _best_factor(self, c: Vector, offset: Vector, longest: float) -> tuple[float, float]:
-        if self.nu == 0.0 and not offset.any():  # positively homogeneous: all or nothing
-            full = self.value(longest * c)
-            return (full, longest) if full > 0.0 else (0.0, 0.0)
-        return _maximise(lambda f: self.value(f * c + offset), 0.0, longest, longest)
+    def _at(self, c: Vector, offset: Vector, factor: float) -> float:
+        return self.value(factor * c + offset)
 
 
 def _maximise(

@@ -32,7 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn.data.columns import Matrix
 from skimlearn.data.rows import norms
 from skimlearn.result import Result, Status
-from skimlearn.solvers._margin_skim import MODES, MarginSkim, as_signs, longest_row
+from skimlearn.solvers._margin_bounds import as_labels
+from skimlearn.solvers._margin_skim import MODES, MarginSkim, longest_row
 from skimlearn.solvers._skim import Callback, Limits, Source
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.extragradient import extragradient
@@ -79,7 +80,7 @@ class MarginRun:
             raise ValueError(
                 f"solver={solver!r} knows neither nu nor q: use solver='simba', or kappa"
             )
-        self.source, self.y, self.rng = source, as_signs(y, n), rng
+        self.source, self.y, self.rng = source, as_labels(y, n), rng
         self.eps, self.mode = eps, mode
         self.cap = 1.0 if kappa is None else min(1.0, 1.0 / (kappa * n))
         self.bias, self.p = bias, np.zeros(0)

@@ -1,18 +1,26 @@
-r"""Zero-sum games from a few rows and columns, with an exact certificate that costs nothing.
+r"""Zero-sum games from a few rows and columns, with an exact certificate that costs no reads.
 
 Problem:  min over x, max over p (both distributions) of  p' A x.
 
-Each step draws a row i ~ p and a column j ~ x and adds what it read to the players' scores,
+What was read is known, so two smaller games can be solved without any further read:
 
-    U += A[:, j],   W += A[i, :],     p ~ exp(eta_t U),   x ~ exp(-eta'_t W),
+===========================  ==================================================================
+the known rows, all columns  its value v_I is at most that of the game; the best mix of the rows
+                             proves it, and the columns' best answer y is a guess at x
+all rows, the known columns  its value v_J is at least that of the game; the best mix of the
+                             columns proves it, and the rows' best answer q is a guess at p
+===========================  ==================================================================
 
-with eta_t = sqrt(log n / t) / G and G the range of the entries seen so far. With xbar and pbar the
-frequencies of the draws, U / t = A xbar and W / t = A' pbar exactly, so that the value of the game
-lies between min W / t and max U / t: no entry is read twice, and the bounds need no entry at all.
+Each step draws a row from q and a column from y among those that are not known; when an eighth of
+the lines is new, both games are solved again. Once q and y have no weight on unknown lines, v_I and
+v_J are equal: a game with good strategies of small support needs few lines. A random one needs
+hardly more than any proof that is made of whole lines.
 
-See Grigoriadis and Khachiyan, "A sublinear-time randomized approximation algorithm for matrix
-games" (1995), and Clarkson, Hazan and Woodruff, "Sublinear optimization for machine learning"
-(2010), section IV. After T steps the gap is O(G sqrt(log(n d) / T)), whatever the size of A.
+The steps are those of Grigoriadis and Khachiyan, "A sublinear-time randomized approximation
+algorithm for matrix games" (1995), and of Clarkson, Hazan and Woodruff, "Sublinear optimization for
+machine learning" (2010), section IV, with better weights; the two smaller games are those of
+McMahan, Gordon and Blum, "Planning in the presence of cost functions controlled by an adversary"
+(2003).
 """
 
 from __future__ import annotations
@@ -20,25 +28,27 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.columns import Matrix, as_matrix
-from skimlearn.data.ledger import Reads
-from skimlearn.data.oracle import Oracle, ReadLimit
-from skimlearn.data.rows import add, entry, size
-from skimlearn.result import Certificate, Record, Result, Status
+from skimlearn.data.columns import Matrix
+from skimlearn.data.rows import entry, size
+from skimlearn.result import Result
+from skimlearn.solvers._restricted import Restricted
+from skimlearn.solvers._skim import Callback, Limits, Method, Skim, as_source
 
 __all__ = ["matrix_game"]
 
 Vector = NDArray[np.float64]
-CHUNK = 256  # steps between two looks at the clock, at first
 
-# positions in the state of the kernel: steps, stored entries read, least and greatest entry seen
-STEPS, READS, LEAST, GREATEST = range(4)
+GROWTH = 8  # both games are solved again when a part of 1 / GROWTH of the lines is new
+SLICE = 8  # steps of the smaller games between two looks at their bounds, at first
+ENOUGH = 512  # steps of the smaller games, after which they are solved exactly or left as they are
+WORK = 5e8  # entries that one of them may touch between two looks
+SMALL = 1_000_000  # entries of a game that is solved exactly in less time than by more steps
 
 
 def matrix_game(
@@ -55,13 +65,14 @@ def matrix_game(
     Parameters
     ----------
     A : array, sparse matrix or Oracle of shape (n, d)
-        What the column player pays to the row player.
+        What the column player pays to the row player. Of an `Oracle`, the lines that were read are
+        kept: 4 bytes per entry if that is exact, else 8.
     eps : float, default=0.01
         Stop when the bounds of the value differ by no more.
     max_reads : int or None
-        Stop before more stored entries than that are read.
+        Stop before more stored entries than that are read; what is known is not read again.
     max_steps : int or None
-        Stop after so many steps; each reads a row and a column.
+        Stop after so many steps; each reads a row, a column, or both.
     max_seconds : float or None
         Stop after so many seconds.
     random_state : int, Generator or None
@@ -71,7 +82,8 @@ def matrix_game(
     -------
     Result
         ``x`` is the column player's mixed strategy, ``p`` the row player's; the value of the game
-        lies between ``certificate.dual`` and ``certificate.primal``.
+        lies between ``certificate.dual`` and ``certificate.primal``. ``solver`` ends in "highs" if
+        a linear program gave the last digits.
 
     Examples
     --------
@@ -82,202 +94,209 @@ def matrix_game(
     >>> result.x.round(1)
     array([0.3, 0.3, 0.3])
     """
-    if not eps > 0.0:
-        raise ValueError(f"eps={eps!r} must be positive: the bounds meet only in the limit")
-    for name, value in (("max_reads", max_reads), ("max_steps", max_steps)):
-        if value is not None and not value >= 0:
-            raise ValueError(f"{name}={value!r} must not be negative")
-    rng = np.random.default_rng(random_state)
-    players = _OracleGame(A, rng) if isinstance(A, Oracle) else _MatrixGame(as_matrix(A), rng)
-    return _play(players, eps, max_reads, max_steps, max_seconds)
+    limits = Limits(eps=eps, max_reads=max_reads, max_steps=max_steps, max_seconds=max_seconds)
+    return Game(as_source(A), np.random.default_rng(random_state)).run(limits)
 
 
-def _play(
-    game: _Game,
-    eps: float,
-    max_reads: int | None,
-    max_steps: int | None,
-    max_seconds: float | None,
-) -> Result:
-    """Play until the bounds meet, keeping the best of each."""
-    began = time.perf_counter()
-    best = _Bounds()
-    history: list[Record] = []
-    status = None
-    target = CHUNK
-    while status is None:
-        if max_steps is not None:
-            target = min(target, max_steps)
-        try:
-            out_of_reads = game.play(target, math.inf if max_reads is None else max_reads)
-        except ReadLimit:
-            out_of_reads = True
-        except KeyboardInterrupt:
-            status, out_of_reads = Status.INTERRUPTED, False
-        best.consider(game)
-        seconds = time.perf_counter() - began
-        history.append(Record(game.steps, seconds, game.reads.nnz, best.upper, best.lower))
-        if best.upper - best.lower <= eps:
-            status = Status.CONVERGED
-        elif out_of_reads:
-            status = Status.READS
-        elif max_seconds is not None and seconds >= max_seconds:
-            status = Status.SECONDS
-        elif max_steps is not None and game.steps >= max_steps:
-            status = Status.EPOCHS
-        target = game.steps + max(CHUNK, game.steps // 8)
-    return Result(
-        x=best.x if best.x is not None else np.full(game.shape[1], 1.0 / game.shape[1]),
-        bias=0.0,
-        p=best.p if best.p is not None else np.full(game.shape[0], 1.0 / game.shape[0]),
-        certificate=Certificate(best.upper, best.lower),
-        reads=game.reads,
-        seconds=time.perf_counter() - began,
-        epochs=game.reads.dense / (game.shape[0] * game.shape[1]),
-        status=status,
-        history=history,
-        solver="game",
-    )
+class _Lines(NamedTuple):
+    """Which lines are known, and what is to be read next."""
+
+    row_weights: Vector  # q for the rows that are not known, -1 for those that are
+    column_weights: Vector
+    row_order: NDArray[np.int64]  # the known rows, in the order of their reading
+    column_order: NDArray[np.int64]
+    known: NDArray[np.int64]  # how many rows and columns are known
+    fresh: NDArray[np.int64]  # how many of them are new
+    new_rows: Vector  # copies of the new ones, if they cannot be used where they are
+    new_columns: Vector
 
 
-@dataclass
-class _Bounds:
-    """The best bounds so far, with the strategies behind them."""
+@dataclass(frozen=True)
+class Reading(Method):
+    """A step: read a row and a column that are not known, by their weights."""
 
-    upper: float = math.inf
-    lower: float = -math.inf
-    x: Vector | None = None
-    p: Vector | None = None
+    width: float = 2.0
 
-    def consider(self, game: _Game) -> None:
-        if game.steps == 0:
-            return
-        upper, lower = float(game.U.max()) / game.steps, float(game.W.min()) / game.steps
-        if upper < self.upper:
-            self.upper, self.x = upper, game.plays_x / game.steps
-        if lower > self.lower:
-            self.lower, self.p = lower, game.plays_p / game.steps
+    def draw(self, state, u, picks):
+        rows, columns = _mass(state.row_weights), _mass(state.column_weights)
+        picks[:] = -1
+        if state.known[0] < len(state.row_order) and state.known[1] < len(state.column_order):
+            # A player whose answer is known already reads less often than the other one.
+            most = max(rows, columns)
+            picks[0] = _draw_unknown(state.row_weights, rows, most, u[0])
+            picks[1] = _draw_unknown(state.column_weights, columns, most, u[1])
 
+    def column(self, state, columns, at, j):
+        state.column_order[state.known[1]] = j
+        state.column_weights[j] = -1.0
+        _copy(columns, at, state.new_columns, state.fresh[1])
+        state.known[1] += 1
+        state.fresh[1] += 1
 
-class _Game:
-    """Two players: their scores, and how often they played what."""
+    def row(self, state, rows, at, i):
+        state.row_order[state.known[0]] = i
+        state.row_weights[i] = -1.0
+        _copy(rows, at, state.new_rows, state.fresh[0])
+        state.known[0] += 1
+        state.fresh[0] += 1
 
-    def __init__(self, shape: tuple[int, int], rng: np.random.Generator) -> None:
-        n, d = self.shape = shape
-        self.rng = rng
-        self.U, self.W = np.zeros(n), np.zeros(d)
-        self.plays_p, self.plays_x = np.zeros(n), np.zeros(d)
-        self.state = np.array([0.0, 0.0, math.inf, -math.inf])
-
-    @property
-    def steps(self) -> int:
-        return int(self.state[STEPS])
-
-    @property
-    def reads(self) -> Reads:
-        return Reads(dense=self.steps * sum(self.shape), nnz=int(self.state[READS]))
-
-    def play(self, steps: int, max_reads: float) -> bool:
-        """Go on to so many steps; True if the limit of reads ended it."""
-        raise TypeError("a game knows its matrix")
+    def finish(self, state):
+        pass
 
 
-class _MatrixGame(_Game):
-    def __init__(self, matrix: Matrix, rng: np.random.Generator) -> None:
-        super().__init__(matrix.shape, rng)
-        self.matrix = matrix
+class Game(Skim):
+    """A game, what is known of it, and the two smaller games of what is known."""
 
-    def play(self, steps: int, max_reads: float) -> bool:
-        u = self.rng.random((max(0, steps - self.steps), 2))
-        return bool(
-            _play_steps(
-                self.matrix.rows, self.matrix.columns, u, float(max_reads),
-                self.U, self.W, self.plays_p, self.plays_x, self.state,
-            )
+    name = "game"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n, d = self.source.shape
+        matrix = self.source if isinstance(self.source, Matrix) else None
+        self.by_rows = Restricted(None if matrix is None else matrix.rows, d, 1.0)
+        self.by_columns = Restricted(None if matrix is None else matrix.columns, n, -1.0)
+        self.method = Reading()
+        self.state = _Lines(
+            row_weights=np.zeros(n), column_weights=np.zeros(d),
+            row_order=np.empty(n, dtype=np.int64), column_order=np.empty(d, dtype=np.int64),
+            known=np.zeros(2, dtype=np.int64), fresh=np.zeros(2, dtype=np.int64),
+            new_rows=np.empty((0, d)), new_columns=np.empty((0, n)),
         )  # fmt: skip
+        self.eps = self.deadline = 0.0
+
+    def run(self, limits: Limits, callback: Callback | None = None) -> Result:
+        """Go on until the bounds meet or a limit is reached; may be called again for more."""
+        left = math.inf if limits.max_seconds is None else limits.max_seconds - self.seconds
+        self.eps, self.deadline = limits.eps, time.perf_counter() + left
+        return super().run(limits, callback)
+
+    def fallback(self) -> tuple[Vector, float, Vector]:
+        """The mixes of one who knows nothing."""
+        return self.by_rows.y, 0.0, self.by_columns.y
+
+    def advance(self, steps: int, max_reads: float | None) -> bool:
+        """Read new lines, but not more than make it worth while to solve the smaller games."""
+        count = max(0, min(steps - self.steps, max(1, self.steps // GROWTH)))
+        n, d = self.source.shape
+        self.state.fresh[:] = 0
+        self.state = self.state._replace(
+            new_rows=np.empty((count * self.by_rows.keeps, d)),
+            new_columns=np.empty((count * self.by_columns.keeps, n)),
+        )
+        try:
+            return super().advance(self.steps + count, max_reads)
+        except KeyboardInterrupt:
+            self.deadline = -math.inf  # what is known is still worth a look, but a short one
+            raise
+        finally:
+            self._learn()
+
+    def check(self, last: bool) -> None:
+        """Solve the smaller games as far as the lines at hand are worth it."""
+        if min(self.state.known) == 0 or self.stalled:
+            return
+        gap = self.bounds.certificate.gap
+        games = [self.by_rows, self.by_columns]
+        whole = np.flatnonzero(self.state.known == self.source.shape)
+        complete = len(whole) > 0
+        if complete:  # one of the games is that of all rows and all columns
+            games = [games[whole[0]]]
+        taken, most = 0, max(ENOUGH, games[0].steps)
+        while taken < most:
+            affordable = int(WORK / max(game.entries for game in games))
+            count = min(max(SLICE, min(taken, affordable)), most - taken)
+            for game in games:
+                if game.slack > self.eps / 20:
+                    game.improve(count)
+            taken += count
+            self._bound()
+            if self._settled(complete) or time.perf_counter() > self.deadline:
+                break
+        else:
+            self._solve(games)
+            self.stalled = complete and self.bounds.certificate.gap > 0.9 * gap
+        rows, columns = self.state.row_weights, self.state.column_weights
+        np.copyto(rows, self.by_columns.y, where=rows >= 0.0)
+        np.copyto(columns, self.by_rows.y, where=columns >= 0.0)
+
+    def _learn(self) -> None:
+        """Give the new lines to the smaller games."""
+        state = self.state
+        for axis, name, game, order, copies in (
+            (0, "row", self.by_rows, state.row_order, state.new_rows),
+            (1, "column", self.by_columns, state.column_order, state.new_columns),
+        ):
+            at = game.learn(order[: state.known[axis]], copies[: state.fresh[axis]])
+            if at >= 0:
+                raise ValueError(f"A holds NaN or infinity in {name} {at}: payoffs must be finite")
+
+    def _bound(self) -> None:
+        """What the mixes of known lines prove; their answers prove as much if all is known."""
+        n, d = self.source.shape
+        rows, columns = self.state.known
+        by_rows, by_columns = self.by_rows, self.by_columns
+        self.bounds.dual(by_rows.floor, _spread(by_rows.p, self.state.row_order, n))
+        self.bounds.primal(-by_columns.floor, _spread(by_columns.p, self.state.column_order, d))
+        if rows == n:
+            self.bounds.primal(by_rows.ceiling, by_rows.y)
+        if columns == d:
+            self.bounds.dual(-by_columns.ceiling, by_columns.y)
+
+    def _settled(self, complete: bool) -> bool:
+        """Whether to read more lines will do more good than to go on with those at hand."""
+        gap = self.bounds.certificate.gap
+        if complete or gap <= self.eps:
+            return gap <= self.eps
+        reach = -self.by_columns.ceiling - self.by_rows.ceiling  # no mix of them has a smaller gap
+        return gap - reach <= (gap / 2 if reach > self.eps else self.eps / 10)
+
+    def _solve(self, games: list[Restricted]) -> None:
+        """Solve the smaller games exactly if they are small."""
+        for game in games:
+            if game.entries <= SMALL and game.slack > self.eps / 20:
+                game.solve()
+                self.name = "game, highs"
+        self._bound()
 
 
-class _OracleGame(_Game):
-    def __init__(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        super().__init__(oracle.shape, rng)
-        self.oracle = oracle
-        self.before = oracle.reads
-
-    def play(self, steps: int, max_reads: float) -> bool:
-        while self.steps < steps:
-            if self.state[READS] + sum(self.shape) > max_reads:
-                return True
-            u = self.rng.random(2)
-            i, j = _draw(self.U, self.W, self.state, u[0], u[1])
-            row, column = self.oracle.row(int(i)), self.oracle.column(int(j))
-            for line in (row, column):
-                self.state[LEAST] = min(self.state[LEAST], line.min())
-                self.state[GREATEST] = max(self.state[GREATEST], line.max())
-            self.W += row
-            self.U += column
-            self.plays_p[i] += 1.0
-            self.plays_x[j] += 1.0
-            self.state[STEPS] += 1.0
-            self.state[READS] = self.oracle.reads - self.before
-        return False
+def _spread(mix: Vector, order: NDArray[np.int64], count: int) -> Vector:
+    out = np.zeros(count)
+    out[order[: len(mix)]] = mix
+    return out
 
 
 @kernel
-def _draw(U, W, state, u, v):
-    """Draw a row and a column from the players' present strategies."""
-    t = state[STEPS] + 1.0
-    spread = max(state[GREATEST] - state[LEAST], 1e-300) if state[STEPS] > 0.0 else 1.0
-    rate = math.sqrt(math.log(max(len(U), 2)) / t) / spread
-    other = math.sqrt(math.log(max(len(W), 2)) / t) / spread
-    return _draw_exponential(U, rate, u), _draw_exponential(W, -other, v)
-
-
-@kernel
-def _draw_exponential(scores, rate, u):
-    """Draw in proportion to exp(rate * score), in two passes."""
-    top = -np.inf
-    for i in range(len(scores)):
-        top = max(top, rate * scores[i])
+def _mass(weights):
+    """The weight of the lines that are not known."""
     total = 0.0
-    for i in range(len(scores)):
-        total += math.exp(rate * scores[i] - top)
-    rest, last = u * total, 0
-    for i in range(len(scores)):
-        weight = math.exp(rate * scores[i] - top)
+    for i in range(len(weights)):
+        total += max(weights[i], 0.0)
+    return total
+
+
+@kernel
+def _draw_unknown(weights, mass, most, u):
+    """A line that is not known, by its weight; or none (-1), with probability 1 - mass / most."""
+    flat = most <= 0.0  # nothing speaks for one or the other
+    if flat:
+        mass = most = 1.0 * np.sum(weights >= 0.0)
+    rest, last = u * most, -1
+    if rest >= mass:
+        return np.int64(-1)
+    for i in range(len(weights)):
+        if weights[i] < 0.0:
+            continue
+        weight = 1.0 if flat else weights[i]
         if weight > 0.0:
             last = i
             if rest < weight:
                 break
-        rest -= weight
-    return last
+            rest -= weight
+    return np.int64(last)
 
 
 @kernel
-def _range(rows, i, state):
-    """Widen the range of the entries seen by those of row i; missing entries are zeros."""
-    count = size(rows, i)
-    for k in range(count):
-        value = entry(rows, i, k)[1]
-        state[LEAST] = min(state[LEAST], value)
-        state[GREATEST] = max(state[GREATEST], value)
-    return count
-
-
-@kernel
-def _play_steps(rows, columns, u, max_reads, U, W, plays_p, plays_x, state):
-    for k in range(len(u)):
-        i, j = _draw(U, W, state, u[k, 0], u[k, 1])
-        cost = size(rows, i) + size(columns, j)
-        if state[READS] + cost > max_reads:
-            return True
-        row, column = _range(rows, i, state), _range(columns, j, state)
-        if row < len(W) or column < len(U):
-            state[LEAST] = min(state[LEAST], 0.0)
-            state[GREATEST] = max(state[GREATEST], 0.0)
-        add(rows, i, 1.0, W)
-        add(columns, j, 1.0, U)
-        plays_p[i] += 1.0
-        plays_x[j] += 1.0
-        state[STEPS] += 1.0
-        state[READS] += cost
-    return False
+def _copy(rows, at, kept, place):
+    if place < len(kept):
+        for k in range(size(rows, at)):
+            kept[place, k] = entry(rows, at, k)[1]
