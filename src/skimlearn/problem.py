@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skimlearn.data.rows import Rows, as_rows
+from skimlearn.data.inspection import as_rows
+from skimlearn.data.rows import Rows
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas._trial import try_out
 from skimlearn.formulas.losses import Loss

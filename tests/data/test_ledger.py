@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Ledger, Reads
-from skimlearn.data.rows import as_rows
 
 pytestmark = pytest.mark.pure_python
 

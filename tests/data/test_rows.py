@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from skimlearn._jit import kernel
 from skimlearn.data import rows as module
-from skimlearn.data.rows import Csr, Dense, as_rows, combine, lengths, norms, responses
+from skimlearn.data.inspection import as_rows
+from skimlearn.data.rows import Csr, Dense, combine, lengths, norms, responses
 
 N, D = 7, 5
 
@@ -414,7 +415,7 @@ def test_row_offsets_beyond_32_bits(tmp_path):
     at = np.r_[2**31 - 2 : 2**31 + 1, 2**32 + 3 : 2**32 + 5]
     values[at] = [1.0, 2.0, 3.0, 4.0, 5.0]
     columns[at] = [0, 2, 3, 1, 3]
-    rows = Csr(*map(module._frozen, (values, columns.view(np.uint32), starts)), 4)
+    rows = Csr(*map(module.frozen, (values, columns.view(np.uint32), starts)), 4)
     # rows 0, 1 and 3; row 2 has two billion entries and is not read
     assert lengths(rows).tolist() == [3, 0, 2**31 + 2, 2]
     w = np.array([1.0, 10.0, 100.0, 1000.0])
@@ -423,7 +424,7 @@ def test_row_offsets_beyond_32_bits(tmp_path):
     assert _dot_and_add(rows, 1, 7.0, w) == 0.0
     assert _dot_and_add(rows, 3, -1.0, w) == 40.0 + 5 * 1003.0
     assert w.tolist() == [2.0, 6.0, 102.0, 998.0]
-    some = rows._replace(starts=module._frozen(starts[:3]))
+    some = rows._replace(starts=module.frozen(starts[:3]))
     z, total = np.empty(2), np.zeros(4)
     responses(some, np.array([1.0, 1.0, 1.0, 1.0]), z)
     combine(some, np.array([2.0, 2.0]), total)

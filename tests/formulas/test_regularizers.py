@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from skimlearn.data.rows import as_rows
+from skimlearn.data.inspection import as_rows
 from skimlearn.formulas.regularizers import Entropic, Regularizer, SquaredL2, SquaredLp, resolve
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
 

@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 
 import reference
 from problems import LOSSES, NAMES, close, make, make_data, make_weights
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import as_rows
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
 from skimlearn.solvers import newton

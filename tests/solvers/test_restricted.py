@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from skimlearn.data.rows import as_rows
+from skimlearn.data.inspection import as_rows
 from skimlearn.solvers._restricted import Restricted
 
 

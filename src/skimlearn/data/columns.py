@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from skimlearn.data.rows import Csr, Dense, Rows, as_rows
+from skimlearn.data.inspection import as_rows
+from skimlearn.data.rows import Csr, Dense, Rows
 
 __all__ = ["Matrix", "as_matrix"]
 

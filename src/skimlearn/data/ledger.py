@@ -51,7 +51,7 @@ class Ledger:
 
     Examples
     --------
-    >>> from skimlearn.data.rows import as_rows
+    >>> from skimlearn.data.inspection import as_rows
     >>> ledger = Ledger(as_rows([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
     >>> ledger.visit(np.array([0, 0, 1]))
     >>> ledger.reads

@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, as_rows
+from skimlearn.data.rows import Rows
 from skimlearn.estimators._checks import (
     ABSENT,
     budget_of,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from skimlearn.data.rows import is_number
+from skimlearn.data.inspection import is_number
 from skimlearn.problem import check_finite
 from skimlearn.result import Budget
 

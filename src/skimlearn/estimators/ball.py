@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skimlearn.data.rows import as_rows
+from skimlearn.data.inspection import as_rows
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
 from skimlearn.result import Status
 from skimlearn.solvers.ball import enclosing_ball, squared_distances

@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
-from skimlearn.data.rows import as_rows
+from skimlearn.data.inspection import as_rows
 from skimlearn.estimators._base import LinearModel
 from skimlearn.estimators._checks import check_numbers, seeds, workers
 from skimlearn.estimators._classifies import Classifies

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, add, as_rows, dot, lengths, norms
+from skimlearn.data.rows import Rows, add, dot, lengths, norms
 from skimlearn.result import Result, Status
 from skimlearn.solvers._passes import Passes
 from skimlearn.solvers._skim import Callback, Limits

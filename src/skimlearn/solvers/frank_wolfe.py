@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn._jit import kernel
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, add, as_rows, combine, dot, entry, lengths, responses, size
+from skimlearn.data.rows import Rows, add, combine, dot, entry, lengths, responses, size
 from skimlearn.result import Result, Status
 from skimlearn.solvers._margin_bounds import Sides, as_linear, split
 from skimlearn.solvers._passes import Passes

@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Rows, as_rows, combine, lengths
+from skimlearn.data.rows import Rows, combine, lengths
 from skimlearn.result import Record, Result, Status
 from skimlearn.solvers._core_set import CoreSet
 from skimlearn.solvers._skim import Bounds, Limits
