@@ -248,7 +248,7 @@ def test_bad_parameters_are_named(options, message):
 
 def test_bad_labels_and_entries_are_named(tmp_path):
     X, y = make_margin(1, n=10, d=4)
-    with pytest.raises(ValueError, match="labels, each -1 or 1"):
+    with pytest.raises(ValueError, match=r"labels must be \+1 and -1"):
         solve(X, np.arange(10.0), eps=0.1)
     with pytest.raises(ValueError, match="labels"):
         solve(X, y[:3], eps=0.1)
