@@ -250,7 +250,7 @@ def test_bad_labels_and_entries_are_named(tmp_path):
     X, y = make_margin(1, n=10, d=4)
     with pytest.raises(ValueError, match=r"labels must be \+1 and -1"):
         solve(X, np.arange(10.0), eps=0.1)
-    with pytest.raises(ValueError, match="labels"):
+    with pytest.raises(ValueError, match="one label for each"):
         solve(X, y[:3], eps=0.1)
     with pytest.raises(ValueError, match="b must hold 10 finite"):
         extragradient_qp(
