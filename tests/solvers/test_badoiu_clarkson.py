@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from skimlearn import Status
-from skimlearn.solvers._skim import Limits
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.badoiu_clarkson import badoiu_clarkson
 from skimlearn.solvers.frank_wolfe import pairwise_frank_wolfe
 

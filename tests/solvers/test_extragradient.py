@@ -10,7 +10,7 @@ from margins import exact_margin, holds, make_cap, make_margin
 from skimlearn import Oracle, Status
 from skimlearn.data.columns import Matrix, as_matrix
 from skimlearn.sampling.simplex import capped_softmax
-from skimlearn.solvers._skim import Limits
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.extragradient import extragradient
 from skimlearn.solvers.extragradient_qp import extragradient_qp
 from skimlearn.solvers.frank_wolfe import pairwise_frank_wolfe

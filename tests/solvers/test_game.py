@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from skimlearn import Oracle, Status, matrix_game
 from skimlearn.data.columns import Matrix, as_matrix
-from skimlearn.solvers._skim import Limits
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.game import Game, Reading
 
 

@@ -10,7 +10,7 @@ from margins import exact_margin, holds, make_cap, make_margin
 from skimlearn import Oracle, Status
 from skimlearn.data.columns import as_matrix
 from skimlearn.sampling.simplex import capped_softmax
-from skimlearn.solvers._skim import Limits
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.mirror_prox import mirror_prox
 
 

@@ -11,7 +11,7 @@ from margins import exact_margin, holds, make_cap, make_margin
 from skimlearn import Oracle, Status
 from skimlearn.data.columns import as_matrix
 from skimlearn.solvers import working_set as module
-from skimlearn.solvers._skim import Limits
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.frank_wolfe import pairwise_frank_wolfe
 from skimlearn.solvers.working_set import working_set, working_set_qp
 

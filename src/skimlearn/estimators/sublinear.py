@@ -24,8 +24,9 @@ from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators.classifier import one_against_rest
 from skimlearn.result import Result, Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_skim import longest_row
-from skimlearn.solvers._skim import Limits, Source, as_source
+from skimlearn.solvers._skim import Source, as_source
 from skimlearn.solvers.choose_margin import MarginRun
 from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
 

@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle
 from skimlearn.data.rows import Csr, combine, norms
+from skimlearn.sampling.cuts import water
 from skimlearn.sampling.tree import tree_build
-from skimlearn.solvers._skim import Bounds, Skim, Source, products
+from skimlearn.solvers._limits import Bounds
+from skimlearn.solvers._skim import Skim, Source, products
 from skimlearn.solvers._worst import Worst
-from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state, water
+from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state
 from skimlearn.solvers.verify import verify
 
 __all__ = ["MODES", "MarginSkim", "longest_row"]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 from skimlearn.result import Record, Result, Status
-from skimlearn.solvers._skim import Bounds, Callback, Limits
+from skimlearn.solvers._limits import Bounds, Limits
+from skimlearn.solvers._skim import Callback
 
 __all__ = ["Passes"]
 

@@ -27,6 +27,7 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.rows import Csr
 from skimlearn.result import Result
 from skimlearn.solvers._core_set import Finish
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import (
     EXTRA,
     EXTRAS,
@@ -39,7 +40,7 @@ from skimlearn.solvers._simplex import (
     SimplexSteps,
     make_state,
 )
-from skimlearn.solvers._skim import STORED, Callback, Limits, Skim
+from skimlearn.solvers._skim import STORED, Callback, Skim
 
 __all__ = ["MODES", "SimplexRun"]
 

@@ -32,9 +32,10 @@ from skimlearn.data.columns import Matrix, as_matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle, ReadLimit
 from skimlearn.data.rows import Dense, responses, size
-from skimlearn.result import Certificate, Record, Result, Status
+from skimlearn.result import Record, Result, Status
+from skimlearn.solvers._limits import Bounds, Limits
 
-__all__ = ["Bounds", "Limits", "Method", "Skim", "Source", "as_source", "products"]
+__all__ = ["Callback", "Method", "Skim", "Source", "as_source", "products"]
 
 Vector = NDArray[np.float64]
 Source = Matrix | Oracle
@@ -44,59 +45,6 @@ FIRST_CHUNK, LONGEST_CHUNK = 32, 4096  # steps between two looks at the clock
 
 # positions in the tally: steps, entries read in the dense count, stored entries read
 STEPS, DENSE, STORED = range(3)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """When to stop: at a gap of ``eps``, or at the first limit that is reached."""
-
-    eps: float
-    max_reads: float | None = None
-    max_steps: float | None = None
-    max_seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        if not self.eps > 0.0:
-            raise ValueError(
-                f"eps={self.eps!r} must be positive: the bounds meet only in the limit"
-            )
-        for name in ("max_reads", "max_steps", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name}={value!r} must not be negative; None means no limit")
-
-
-@dataclass
-class Bounds:
-    """The best bounds of the optimum so far, with the answers behind them."""
-
-    maximize: bool = False
-    lower: float = -math.inf
-    upper: float = math.inf
-    failure: float = 0.0
-    x: Vector | None = None
-    bias: float = 0.0
-    p: Vector | None = None
-
-    def primal(self, value: float, x: Vector, bias: float = 0.0) -> None:
-        """Consider the value of an answer."""
-        if self.maximize and value > self.lower:
-            self.lower, self.x, self.bias = value, x, bias
-        elif not self.maximize and value < self.upper:
-            self.upper, self.x, self.bias = value, x, bias
-
-    def dual(self, value: float, p: Vector) -> None:
-        """Consider a bound from the other side."""
-        if self.maximize and value < self.upper:
-            self.upper, self.p = value, p
-        elif not self.maximize and value > self.lower:
-            self.lower, self.p = value, p
-
-    @property
-    def certificate(self) -> Certificate:
-        """The bounds as they are shown to a user."""
-        pair = (self.lower, self.upper) if self.maximize else (self.upper, self.lower)
-        return Certificate(*pair, self.maximize, self.failure)
 
 
 class Method(Formula):

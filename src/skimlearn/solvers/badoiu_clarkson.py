@@ -24,8 +24,9 @@ from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, add, dot, lengths, norms
 from skimlearn.result import Result, Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._passes import Passes
-from skimlearn.solvers._skim import Callback, Limits
+from skimlearn.solvers._skim import Callback
 
 __all__ = ["badoiu_clarkson"]
 

@@ -26,9 +26,10 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle, ReadLimit
 from skimlearn.data.rows import Rows, entry, size
 from skimlearn.result import Result
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import COMMON
 from skimlearn.solvers._simplex_run import SimplexRun
-from skimlearn.solvers._skim import DENSE, STORED, Limits, Source, as_source
+from skimlearn.solvers._skim import DENSE, STORED, Source, as_source
 
 __all__ = ["enclosing_ball"]
 

@@ -32,9 +32,10 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn.data.columns import Matrix
 from skimlearn.data.rows import norms
 from skimlearn.result import Result, Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_labels
 from skimlearn.solvers._margin_skim import MODES, MarginSkim, longest_row
-from skimlearn.solvers._skim import Callback, Limits, Source
+from skimlearn.solvers._skim import Callback, Source
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.extragradient import extragradient
 from skimlearn.solvers.simba import Simba

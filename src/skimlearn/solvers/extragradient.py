@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from skimlearn.result import Result
 from skimlearn.solvers._extragradient import Extragradient, Steps
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import (
     as_labels,
     as_start,
@@ -31,7 +32,7 @@ from skimlearn.solvers._margin_bounds import (
     dual_value,
     split,
 )
-from skimlearn.solvers._skim import Callback, Limits, Source
+from skimlearn.solvers._skim import Callback, Source
 
 __all__ = ["extragradient"]
 

@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from skimlearn.result import Result
 from skimlearn.solvers._extragradient import Extragradient, Steps
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_linear, as_start, split
-from skimlearn.solvers._skim import Callback, Limits, Source
+from skimlearn.solvers._skim import Callback, Source
 
 __all__ = ["extragradient_qp"]
 

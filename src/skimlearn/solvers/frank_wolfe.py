@@ -26,9 +26,9 @@ from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, add, combine, dot, entry, lengths, responses, size
 from skimlearn.result import Result, Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import Sides, as_linear, split
 from skimlearn.solvers._passes import Passes
-from skimlearn.solvers._skim import Limits
 
 __all__ = ["pairwise_frank_wolfe"]
 

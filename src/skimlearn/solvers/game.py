@@ -37,8 +37,9 @@ from skimlearn._jit import kernel
 from skimlearn.data.columns import Matrix
 from skimlearn.data.rows import entry, size
 from skimlearn.result import Result
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._restricted import Restricted
-from skimlearn.solvers._skim import Callback, Limits, Method, Skim, as_source
+from skimlearn.solvers._skim import Callback, Method, Skim, as_source
 
 __all__ = ["matrix_game"]
 

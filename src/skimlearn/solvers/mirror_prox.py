@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from skimlearn.data.ledger import Reads
 from skimlearn.result import Result, Status
 from skimlearn.solvers._entropy import LEAST, logarithms, nearest, project
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import (
     Sides,
     as_labels,
@@ -33,7 +34,7 @@ from skimlearn.solvers._margin_bounds import (
     split,
 )
 from skimlearn.solvers._passes import Passes
-from skimlearn.solvers._skim import Callback, Limits, Source
+from skimlearn.solvers._skim import Callback, Source
 from skimlearn.solvers._sweep import Sweeper
 
 __all__ = ["mirror_prox"]

@@ -37,7 +37,7 @@ from skimlearn._jit import kernel
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
 from skimlearn.result import Record, Result, Status
-from skimlearn.solvers._skim import Bounds, Limits
+from skimlearn.solvers._limits import Bounds, Limits
 from skimlearn.solvers.players import LowRegret, Sampler
 
 __all__ = ["LowRegret", "Sampler", "primal_dual"]

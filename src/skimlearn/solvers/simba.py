@@ -36,10 +36,11 @@ from numpy.typing import NDArray
 from skimlearn._jit import kernel
 from skimlearn.data.rows import entry, size
 from skimlearn.sampling.blocks import block_room, cut_draw, cut_sums, power_draw, power_sums
+from skimlearn.sampling.cuts import heaviest, water
 from skimlearn.sampling.tree import tree_build, tree_draw, tree_nodes, tree_set, tree_total
 from skimlearn.solvers._skim import Method
 
-__all__ = ["Simba", "State", "make_state", "water"]
+__all__ = ["Simba", "State", "make_state"]
 
 Vector = NDArray[np.float64]
 
@@ -269,77 +270,9 @@ def _apply(method, state):
         scalars[BIASES] += bias
     cut, share = np.inf, 0.0
     if method.nu > 0.0:
-        cut, share = _slack(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
+        cut, share = heaviest(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
     for i in range(n):
         slack = 2.0 if weights[i] > cut else (share if weights[i] == cut else 0.0)
         z = min(1.0, max(-1.0, eta * (state.values[i] + slack + bias * state.y[i])))
         weights[i] *= 1.0 - z + z * z
         state.values[i] = 0.0
-
-
-@kernel
-def _slack(weights, spare, rows):
-    """Slack of 2 for so many of the heaviest rows: the weight above which, and what ties get."""
-    n = len(weights)
-    if rows >= n:
-        return -1.0, 0.0
-    spare[:] = weights
-    cut = _select(spare, n - 1 - int(rows))
-    above, ties = 0, 0
-    for i in range(n):
-        above += weights[i] > cut
-        ties += weights[i] == cut
-    return cut, 2.0 * (rows - above) / ties
-
-
-@kernel
-def _select(values, k):
-    """The k-th least value; the values are reordered."""
-    low, high = 0, len(values) - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
-        else:
-            break
-    return values[k]
-
-
-@kernel
-def water(weights, cap, guess):
-    """The weight above which p_i = cap: sum of min(w_i, top) = top / cap; infinite if none is.
-
-    Newton's method on a concave function, from the right: it never passes the solution.
-    """
-    for attempt in range(2):
-        top = guess if attempt == 0 and guess < np.inf else np.max(weights)
-        for _ in range(64):
-            above, below = 0.0, 0.0
-            for i in range(len(weights)):
-                over = weights[i] >= top
-                above += over
-                below += 0.0 if over else weights[i]
-            excess = above * top + below - top / cap
-            if attempt == 1 and excess >= 0.0 and top == np.max(weights):
-                return np.inf
-            if excess > 1e-12 * top or above >= 1.0 / cap:
-                break  # left of the solution: begin at the largest weight
-            following = below / (1.0 / cap - above)
-            if not following < top * (1.0 - 1e-13):
-                return top
-            top = following
-        if attempt == 1:
-            return top
-    return top

@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn.data.columns import Matrix
 from skimlearn.data.rows import norms
 from skimlearn.result import Result
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import LONGEST
 from skimlearn.solvers._simplex_run import SimplexRun
-from skimlearn.solvers._skim import Limits, Source, as_source, products
+from skimlearn.solvers._skim import Source, as_source, products
 
 __all__ = ["simplex_qp"]
 

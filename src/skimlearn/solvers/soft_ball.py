@@ -36,7 +36,7 @@ from skimlearn.data.oracle import Oracle
 from skimlearn.data.rows import Rows, combine, lengths
 from skimlearn.result import Record, Result, Status
 from skimlearn.solvers._core_set import CoreSet
-from skimlearn.solvers._skim import Bounds, Limits
+from skimlearn.solvers._limits import Bounds, Limits
 from skimlearn.solvers.ball import squared_distances
 
 __all__ = ["soft_ball"]

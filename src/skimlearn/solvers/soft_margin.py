@@ -33,7 +33,8 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import responses
 from skimlearn.result import Result
-from skimlearn.solvers._skim import Limits, as_source
+from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._skim import as_source
 from skimlearn.solvers.choose_margin import MarginRun
 
 __all__ = ["SoftMargin", "check_slack", "explained", "soft_margin", "soft_margin_path"]

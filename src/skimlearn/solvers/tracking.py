@@ -28,6 +28,7 @@ import numpy as np
 from skimlearn._jit import kernel
 from skimlearn.data.rows import dot, entry, size
 from skimlearn.sampling.blocks import BLOCK, cut_draw, cut_sums, pick_block
+from skimlearn.sampling.cuts import water
 from skimlearn.sampling.tree import tree_draw, tree_set
 from skimlearn.solvers.simba import (
     BIASES,
@@ -41,7 +42,6 @@ from skimlearn.solvers.simba import (
     Simba,
     T,
     add_row,
-    water,
 )
 
 __all__ = ["Tracking"]

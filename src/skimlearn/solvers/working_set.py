@@ -36,6 +36,7 @@ from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import Dense, take
 from skimlearn.result import Result, Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import (
     Sides,
     as_labels,
@@ -46,7 +47,7 @@ from skimlearn.solvers._margin_bounds import (
     split,
 )
 from skimlearn.solvers._passes import Passes
-from skimlearn.solvers._skim import Callback, Limits, Source
+from skimlearn.solvers._skim import Callback, Source
 from skimlearn.solvers._sweep import Sweeper
 
 __all__ = ["working_set", "working_set_qp"]
