@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skimlearn.data.columns import as_matrix
+from skimlearn.data.columns import Matrix, as_matrix
 from skimlearn.data.rows import Csr, responses
 
 A = np.random.default_rng(0).normal(size=(7, 5)) * (np.random.default_rng(1).random((7, 5)) < 0.5)
@@ -58,3 +58,28 @@ def test_the_transpose_of_a_sparse_matrix_is_sorted_and_unsigned():
     for k in range(5):
         part = columns.columns[columns.starts[k] : columns.starts[k + 1]]
         assert (np.diff(part.astype(np.int64)) > 0).all()
+
+
+def test_a_pair_is_neither_copied_nor_read(tmp_path):
+    by_row = np.memmap(tmp_path / "rows", dtype=np.float32, mode="w+", shape=(7, 5))
+    by_column = np.memmap(tmp_path / "columns", dtype=np.float32, mode="w+", shape=(5, 7)).T
+    by_row[:] = by_column[:] = A
+    by_row[6, 4] = np.nan  # an entry is checked when an algorithm reads it
+    pair = Matrix.pair(by_row, by_column)
+    assert (pair.shape, pair.entries) == ((7, 5), 35)
+    assert np.shares_memory(pair.rows.values, by_row)
+    assert np.shares_memory(pair.columns.values, by_column)
+    assert pair.rows.values.flags.c_contiguous
+    assert pair.columns.values.flags.c_contiguous
+    assert not pair.rows.values.flags.writeable
+    np.testing.assert_array_equal(pair.row(2), A[2].astype(np.float32))
+    np.testing.assert_array_equal(pair.column(3), A[:, 3].astype(np.float32))
+    assert as_matrix(pair) is pair
+    for line in (-1, 7):
+        with pytest.raises(IndexError, match=f"line {line} is out of range for 7 lines"):
+            pair.row(line)
+
+
+def test_a_pair_of_different_shapes_is_refused():
+    with pytest.raises(ValueError, match=r"shape \(7, 5\) and by_column \(5, 7\).*transpose one"):
+        Matrix.pair(A, A.T)

@@ -27,6 +27,7 @@ from skimlearn import (
     LinearClassifierCV,
     LinearRegressor,
     LinearRegressorCV,
+    SublinearSVC,
     losses,
 )
 
@@ -42,11 +43,14 @@ ESTIMATORS = [
     LinearRegressor(loss="huber", alpha=1e-2),
     LinearClassifierCV(alphas=[1e-2, 1e-4], cv=3),
     LinearRegressorCV(alphas=3, cv=3),
+    SublinearSVC(),
+    SublinearSVC(nu=0.2, bias="none", mode="monte-carlo"),
 ]
 
 
 # Some checks fit noise with a tiny alpha and say nothing about the accuracy they want.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:no weights have a margin above eps:UserWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -283,6 +283,8 @@ def summary(results: Sequence[Result]) -> Result:
         certificate=Certificate(
             sum(result.certificate.primal for result in results),
             sum(result.certificate.dual for result in results),
+            results[0].certificate.maximize,
+            min(1.0, sum(result.certificate.failure for result in results)),
         ),
         reads=reads,
         seconds=sum(result.seconds for result in results),

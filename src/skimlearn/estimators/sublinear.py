@@ -25,7 +25,7 @@ from skimlearn.estimators._progress import Progress
 from skimlearn.estimators.classifier import one_against_rest
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._margin_skim import longest_row
+from skimlearn.solvers._margin_skim import MODES, longest_row
 from skimlearn.solvers._skim import Source, as_source
 from skimlearn.solvers.choose_margin import MarginRun
 from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
@@ -35,6 +35,7 @@ __all__ = ["SublinearSVC"]
 Vector = NDArray[np.float64]
 BIASES = ("free", "none")
 KAPPA = 0.2  # where neither nu nor kappa is given
+RUN = ("_runs", "_given", "_asked", "_length", "_counted")  # what a fit that may go on is kept in
 
 
 class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
@@ -59,7 +60,8 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         How far from the best margin the answer may be, in units of the longest row.
     mode : {"las-vegas", "high-probability", "monte-carlo"}, default="las-vegas"
         What is promised: a proof, a promise that fails with probability delta, or one that holds
-        in half of all runs; the last does not read all of the data.
+        in half of all runs; the last reads all rows only once, for their lengths, and not even
+        that from an `Oracle` with ``rows_norm``.
     delta : float, default=0.05
         The probability of failure in mode "high-probability".
     solver : {"auto", "simba", "tracking", "extragradient", "working-set"}, default="auto"
@@ -175,13 +177,16 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        self._check_parameters()
         y = column_or_1d(check_classes(y), warn=True)
         check_classification_targets(y)
         given = X
         if isinstance(X, Oracle | Matrix):
-            self.n_features_in_ = X.shape[1]
             if len(y) != X.shape[0]:
                 raise ValueError(f"y has {len(y)} labels, but X has {X.shape[0]} rows")
+            self.n_features_in_ = X.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
         else:
             X, y = check_data(self, X, y, reset=True)
         classes = np.unique(y)
@@ -194,6 +199,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         if not self._goes_on(given, targets):
             self._begin(as_source(X), targets)
             self._given = given if isinstance(given, Oracle | Matrix) else None
+            self._asked = self._asks()
         results = self._run()
         self.classes_ = classes
         self.results_ = results
@@ -202,24 +208,59 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         self.coef_ = np.stack([w for w, _ in models])
         self.intercept_ = np.array([b for _, b in models])
         self.n_iter_ = max(1, max(int(result.history[-1].epoch) for result in results))
+        if not self.warm_start:
+            for name in RUN:
+                delattr(self, name)
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the run: it holds the data, and an oracle's functions can't be written."""
+        state = super().__getstate__().items()
+        return {name: value for name, value in state if name not in RUN}
+
+    def _check_parameters(self) -> None:
+        """Refuse bad parameters before anything is read, as the user wrote them."""
+        if self.bias not in BIASES:
+            raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode={self.mode!r} must be one of {MODES}")
+        if not 0.0 < self.delta < 1.0:
+            raise ValueError(f"delta={self.delta!r} must lie between 0 and 1")
+        if not (isinstance(self.batch_size, int | np.integer) and self.batch_size >= 1):
+            raise ValueError(f"batch_size={self.batch_size!r} must be a positive integer")
+        check_slack(self.nu, self._kappa())
+        self._limits(1.0, 1)
+
+    def _limits(self, length: float, count: int) -> Limits:
+        return Limits(
+            eps=self.eps * length,
+            max_reads=None if self.max_reads is None else self.max_reads // count,
+            max_steps=self.max_steps,
+            max_seconds=None if self.max_seconds is None else self.max_seconds / count,
+        )
+
+    def _kappa(self) -> float | None:
+        return KAPPA if self.nu is None and self.kappa is None else self.kappa
+
+    def _asks(self) -> tuple[Any, ...]:
+        """The parameters that a run can't change on its way."""
+        return (
+            self.nu, self.kappa, self.bias, self.mode, self.delta, self.solver, self.batch_size,
+        )  # fmt: skip
+
     def _goes_on(self, given: Any, targets: list[Vector]) -> bool:
-        """Whether the last fit was of the same unchanging data."""
+        """Whether the last fit was of the same unchanging data, and asked for the same."""
         runs = getattr(self, "_runs", None)
         return bool(
             self.warm_start
             and runs is not None
             and given is self._given
+            and self._asked == self._asks()
             and len(runs) == len(targets)
             and all(np.array_equal(r.y, t) for r, t in zip(runs, targets, strict=True))
         )
 
     def _begin(self, source: Source, targets: list[Vector]) -> None:
-        if self.bias not in BIASES:
-            raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
-        kappa = KAPPA if self.nu is None and self.kappa is None else self.kappa
-        check_slack(self.nu, kappa)
         length, entries = longest_row(source, 2.0)
         self._length = length if length > 0.0 else 1.0
         self._counted = Reads(certificate=entries)  # what it took to know the longest row
@@ -229,7 +270,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
                 target,
                 np.random.default_rng(seed),
                 nu=0.0 if self.nu is None else self.nu * self._length,
-                kappa=kappa,
+                kappa=self._kappa(),
                 bias=self.bias == "free",
                 solver=self.solver,
                 batch=self.batch_size,
@@ -243,12 +284,9 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
 
     def _run(self) -> list[SoftMargin]:
         count = len(self._runs)
-        limits = Limits(
-            eps=self.eps * self._length,
-            max_reads=None if self.max_reads is None else self.max_reads // count,
-            max_steps=self.max_steps,
-            max_seconds=None if self.max_seconds is None else self.max_seconds / count,
-        )
+        limits = self._limits(self._length, count)
+        for run in self._runs:
+            run.set_eps(limits.eps)
         progress = Progress(self.verbose, None, self.callback)
         stop = threading.Event()
 
@@ -277,10 +315,12 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         if Status.INTERRUPTED in statuses:
             text = "the fit was interrupted: the model is the best one found so far"
             warnings.warn(text, UserWarning, stacklevel=4)
-        elif any(not result.x.any() for result in results) and self.nu is None:
+        elif self.nu is None and any(
+            result.status is Status.CONVERGED and not result.x.any() for result in results
+        ):
             text = (
-                f"no weights have a positive margin at kappa={self.kappa or KAPPA}: the classes "
-                "overlap more than that; raise kappa, or give nu instead"
+                f"no weights have a margin above eps={self.eps:g} at kappa={self._kappa()}: "
+                "the classes overlap more than that; raise kappa, or give nu instead"
             )
             warnings.warn(text, UserWarning, stacklevel=4)
         elif Status.STEPS in statuses:

@@ -58,6 +58,7 @@ def water(weights, cap, guess):
 
     Newton's method on a concave function, from the right: it never passes the solution.
     """
+    rows = min(1.0 / cap, np.float64(len(weights)))  # that the cap leaves for the others
     for attempt in range(2):
         top = guess if attempt == 0 and guess < np.inf else np.max(weights)
         for _ in range(64):
@@ -66,12 +67,12 @@ def water(weights, cap, guess):
                 over = weights[i] >= top
                 above += over
                 below += 0.0 if over else weights[i]
-            excess = above * top + below - top / cap
+            excess = above * top + below - top * rows
             if attempt == 1 and excess >= 0.0 and top == np.max(weights):
                 return np.inf
-            if excess > 1e-12 * top or above >= 1.0 / cap:
+            if excess > 1e-12 * top or above >= rows:
                 break  # left of the solution: begin at the largest weight
-            following = below / (1.0 / cap - above)
+            following = below / (rows - above)
             if not following < top * (1.0 - 1e-13):
                 return top
             top = following

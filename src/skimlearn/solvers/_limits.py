@@ -25,9 +25,9 @@ class Limits:
     max_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.eps > 0.0:
+        if not 0.0 < self.eps < math.inf:
             raise ValueError(
-                f"eps={self.eps!r} must be positive: the bounds meet only in the limit"
+                f"eps={self.eps!r} must be positive and finite: the bounds meet only in the limit"
             )
         for name in ("max_reads", "max_steps", "max_seconds"):
             value = getattr(self, name)

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Csr, combine, norms
+from skimlearn.data.rows import Csr, norms
 from skimlearn.sampling.cuts import water
 from skimlearn.sampling.tree import tree_build
 from skimlearn.solvers._limits import Bounds
-from skimlearn.solvers._skim import Skim, Source, products
+from skimlearn.solvers._skim import Skim, Source, combination, not_finite, products
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state
 from skimlearn.solvers.verify import verify
@@ -66,7 +66,10 @@ class MarginSkim(Skim):
         self.exponent = settings.q / (settings.q - 1.0)  # of the dual norm
         soft = settings.nu > 0.0 or settings.bias > 0.0
         if length == 0.0 and (soft or mode == "high-probability"):
-            length = self._longest()
+            length = self._longest(self.exponent) or 1.0  # any will do if all rows are zero
+        self.euclidean = length
+        if mode == "high-probability" and settings.q < 2.0:
+            self.euclidean = self._longest(2.0)  # estimates from columns need it
         sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
         self.state = make_state(settings, y, source.shape[1], sparse=sparse, length=length)
         self.start = self.older = self.newer = self._drawn()
@@ -78,8 +81,8 @@ class MarginSkim(Skim):
         self.proofs = 0  # how many were tried
         self.due = 0.0  # how much work is done before the next one is
 
-    def _longest(self) -> float:
-        length, entries = longest_row(self.source, self.exponent)
+    def _longest(self, exponent: float) -> float:
+        length, entries = longest_row(self.source, exponent)
         self.certified += entries
         return length
 
@@ -130,7 +133,9 @@ class MarginSkim(Skim):
         return self._plan(self.eps) if self.mode == "monte-carlo" else math.inf
 
     def _plan(self, eps: float) -> float:
-        length = float(self.state.scalars[LENGTH]) or math.inf
+        length = float(self.state.scalars[LENGTH])
+        if length == 0.0 and self.steps == 0:
+            return math.inf  # not known yet; later it means that all rows are zero
         columns = self.settings.width - 1.0
         return max(8.0, PLAN * math.log(max(len(self.y), 2)) * (length / eps) ** 2 / columns)
 
@@ -139,16 +144,12 @@ class MarginSkim(Skim):
         state = self.state
         if self.steps == 0:
             return
-        if not math.isfinite(float(state.scalars[FACTORS])) or not np.isfinite(state.weights).all():
-            raise ValueError(
-                "the rows and columns read so far hold nan or infinite entries, or such large ones "
-                "that sums overflow: impute, drop or scale them first"
-            )
+        if not (math.isfinite(float(state.scalars[POWER])) and np.isfinite(state.weights).all()):
+            raise not_finite()
         for start in (self.start, self.older):  # the later half forgets how it began
             _, rows, p, _ = self._since(start)
-            self.bounds.dual(
-                self.worst.bound(float(np.linalg.norm(rows, self.exponent)), p, self.y), p
-            )
+            p, moved = self.worst.allowed(p)
+            self._dual(_norm(rows, self.exponent) + moved * float(state.scalars[LENGTH]), p)
         if self.mode == "las-vegas" and (last or self._work() >= self.due):
             self._prove(last)
         elif self.mode == "high-probability" and (last or self.steps >= self.due):
@@ -171,17 +172,14 @@ class MarginSkim(Skim):
             if not last and self._work() < self.due:
                 return
         x, bias = self._answer()
-        norm = float(np.linalg.norm(x, self.settings.q))
+        norm = _norm(x, self.settings.q)
         c = self.y * products(self, x)
         value, factor, bias = self.worst.improve(c, self.y, norm, bias)
         self._answers(value, factor, x, bias, c)
-        if len(self.state.mass) and isinstance(self.source, Matrix):
+        if len(self.state.mass):
             p = self._since(self.older)[3]  # less noisy than the counts
             p /= p.sum()
-            rows = np.zeros(self.source.shape[1])
-            combine(self.source.rows, p * self.y, rows)
-            self.certified += self.entries
-            self.bounds.dual(self.worst.bound(float(np.linalg.norm(rows)), p, self.y), p)
+            self._dual(_norm(combination(self, p * self.y), self.exponent), p)
         self.proofs += 1
         self.due = max(1.25 * self._work(), self._work() + 0.5 * self.entries)
 
@@ -193,11 +191,14 @@ class MarginSkim(Skim):
             if not last and self.steps < self.due:
                 return
         self.proofs += 1
+        tail = self.delta / (2.0 * self.proofs**2)  # the sum over all proofs is below delta
+        if len(self.state.mass):
+            tail /= 2.0  # one half for each side
         x, bias = self._answer()
-        norm = float(np.linalg.norm(x, self.settings.q))
+        norm = _norm(x, self.settings.q)
         answer = verify(
-            self.source, x, y=self.y, eps=third, delta=self.delta / (2.0 * self.proofs**2),
-            rng=self.rng, rows_norm=float(self.state.scalars[LENGTH]),
+            self.source, x, y=self.y, eps=third, delta=tail, rng=self.rng,
+            rows_norm=self.euclidean,
         )  # fmt: skip
         self.certified += answer.reads
         value, factor, bias = self.worst.improve(answer.estimates, self.y, norm, bias)
@@ -205,7 +206,31 @@ class MarginSkim(Skim):
         if value > self.bounds.lower and not answer.exact:
             self.bounds.failure = self.delta
         self._answers(value, factor, x, bias, answer.estimates)
+        if len(self.state.mass) and self.bounds.certificate.gap > self.eps:
+            self._trust(tail)
         self.due = 2.0 * self.steps
+
+    def _trust(self, tail: float) -> None:
+        """A bound from the mean of p, less noisy than the counts, that fails with this probability.
+
+        The mean of the rows drawn is A' times the mean of p, up to a martingale with steps of at
+        most 2 R and a variance of at most R^2; see Pinelis (1994), theorem 3.4.
+        """
+        steps, rows, _, p = self._since(self.older)
+        if self.older[0] < self.begun:
+            return  # the rows drawn are in part from before a restart
+        log = math.log(2.0 / tail)
+        linear = 2.0 / 3.0 * log
+        error = self.euclidean * (linear + math.sqrt(linear**2 + 2.0 * steps * log)) / steps
+        p = p / p.sum()
+        before = self.bounds.upper
+        self._dual(_norm(rows, self.exponent) + error, p)
+        if self.bounds.upper < before:
+            self.bounds.failure = self.delta
+
+    def _dual(self, norm: float, p: Vector) -> None:
+        """Consider the bound from a distribution, given ||A'p|| or more."""
+        self.bounds.dual(self.worst.bound(norm, p, self.y), p)
 
     def _answers(self, value: float, factor: float, x: Vector, bias: float, c: Vector) -> None:
         """Consider a multiple of x, given the responses of x or their estimates."""
@@ -231,7 +256,7 @@ class MarginSkim(Skim):
         scalars[T], scalars[FACTORS], scalars[BIASES] = steps, 0.0, 0.0
         self.method = self.settings = settings
         self.bounds, self.history, self.seconds = Bounds(maximize=True), [], 0.0
-        self.tally[:], self.certified, self.proofs, self.due = 0, 0, 0, 0.0
+        self.tally[:], self.certified, self.goal, self.proofs, self.due = 0, 0, 0, 0, 0.0
         self.begun, self.level = float(steps), math.nan
         n, d = self.source.shape
         self.start = (0.0, np.zeros(d), np.zeros(n), np.zeros(len(state.mass)))
@@ -244,6 +269,15 @@ def longest_row(source: Source, exponent: float) -> tuple[float, int]:
         if source.rows_norm is not None:
             return float(source.rows_norm.max()), 0
         before = source.reads
-        length = max(float(np.linalg.norm(source.row(i), exponent)) for i in range(source.shape[0]))
+        length = max(_norm(source.row(i), exponent) for i in range(source.shape[0]))
         return length, source.reads - before
-    return float(norms(source.rows, exponent).max()), source.entries
+    length = float(norms(source.rows, exponent).max())
+    if not math.isfinite(length):
+        raise not_finite()
+    return length, source.entries
+
+
+def _norm(v: Vector, exponent: float) -> float:
+    """The norm; squares of tiny numbers, which would be lost, are not taken."""
+    largest = float(np.abs(v).max())
+    return largest * float(np.linalg.norm(v / largest, exponent)) if largest > 0.0 else 0.0

@@ -21,6 +21,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +32,20 @@ from skimlearn._jit import Formula, kernel
 from skimlearn.data.columns import Matrix, as_matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle, ReadLimit
-from skimlearn.data.rows import Dense, responses, size
+from skimlearn.data.rows import Dense, combine, responses, size
 from skimlearn.result import Record, Result, Status
 from skimlearn.solvers._limits import Bounds, Limits
 
-__all__ = ["Callback", "Method", "Skim", "Source", "as_source", "products"]
+__all__ = [
+    "Callback",
+    "Method",
+    "Skim",
+    "Source",
+    "as_source",
+    "combination",
+    "not_finite",
+    "products",
+]
 
 Vector = NDArray[np.float64]
 Source = Matrix | Oracle
@@ -87,6 +97,8 @@ class Skim(ABC):
         self.history: list[Record] = []
         self.seconds = 0.0
         self.stalled = False  # whether rounding forbids any further progress
+        self.goal = 0  # steps after which the next check is
+        self.unused = np.empty((0, 0))  # uniform numbers of steps that were not taken
 
     @abstractmethod
     def check(self, last: bool) -> None:
@@ -117,9 +129,11 @@ class Skim(ABC):
     def run(self, limits: Limits, callback: Callback | None = None) -> Result:
         """Go on until the bounds meet or a limit is reached; may be called again for more."""
         began = time.perf_counter() - self.seconds
-        status, chunk = None, FIRST_CHUNK
+        status = None
         while status is None:
-            goal = self.steps + chunk
+            if self.steps >= self.goal:
+                self.goal = self.steps + min(max(FIRST_CHUNK, self.steps // 8), LONGEST_CHUNK)
+            goal = self.goal
             for end in (limits.max_steps, self.planned()):
                 goal = goal if end is None or end == math.inf else min(goal, math.ceil(end))
             spent = False
@@ -136,10 +150,15 @@ class Skim(ABC):
                 (self.stalled, Status.STALLED),
             )
             status = status or next((s for reached, s in ends if reached), None)
+            # Ctrl-C means now: nothing more is asked of the user's functions, not even for a proof
+            asking: AbstractContextManager[None] = nullcontext()
+            if status is Status.INTERRUPTED and isinstance(self.source, Oracle):
+                asking = self.source.within(0.0)
             try:
-                self.check(status is not None)
+                with asking:
+                    self.check(status is not None)
             except ReadLimit:
-                status = Status.READS
+                status = status if status is Status.INTERRUPTED else Status.READS
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
             if self.closed(limits.eps):
@@ -152,7 +171,6 @@ class Skim(ABC):
             self.history.append(record)
             if callback is not None and callback(record) and status is None:
                 status = Status.STOPPED
-            chunk = min(max(FIRST_CHUNK, self.steps // 8), LONGEST_CHUNK)
         return self.result(status)
 
     def result(self, status: Status) -> Result:
@@ -189,11 +207,11 @@ class Skim(ABC):
         assert isinstance(self.source, Matrix)
         picks = np.empty(int(self.method.width), dtype=np.int64)
         while (count := min(steps - self.steps, LONGEST_CHUNK)) > 0:
-            u = self.rng.random((count, len(picks)))
             taken = _take_steps(
                 self.method, self.state, self.source.rows, self.source.columns, self.source.shape,
-                u, picks, self.tally, limit,
+                self._numbers(count), picks, self.tally, limit,
             )  # fmt: skip
+            self.unused = self.unused[taken:]
             if taken < count:
                 return True
         return False
@@ -201,8 +219,7 @@ class Skim(ABC):
     def _advance_oracle(self, oracle: Oracle, steps: int) -> None:
         picks = np.empty(int(self.method.width), dtype=np.int64)
         while self.steps < steps:
-            u = self.rng.random(len(picks))
-            _draw(self.method, self.state, u, picks)
+            _draw(self.method, self.state, self._numbers(1)[0], picks)
             before = oracle.reads
             try:  # all lines first: if one of them fails, the state is that before the step
                 row = oracle.row(int(picks[0])) if picks[0] >= 0 else None
@@ -216,11 +233,23 @@ class Skim(ABC):
                 _use_row(self.method, self.state, _alone(row), picks[0])
             _finish(self.method, self.state)
             self.tally[STEPS] += 1
+            self.unused = self.unused[1:]
+
+    def _numbers(self, steps: int) -> NDArray[np.float64]:
+        """Uniform numbers of the next steps; a step that could not be taken has the same again."""
+        missing = steps - len(self.unused)
+        if missing > 0:
+            fresh = self.rng.random((missing, int(self.method.width)))
+            self.unused = np.concatenate([self.unused, fresh]) if len(self.unused) else fresh
+        return self.unused[:steps]
 
 
 def as_source(X: Any) -> Source:
     """What a sublinear algorithm reads: a matrix by rows and columns, or an oracle."""
-    return X if isinstance(X, Oracle) else as_matrix(X)
+    source = X if isinstance(X, Oracle) else as_matrix(X)
+    if 0 in source.shape:
+        raise ValueError(f"X has shape {source.shape}: at least one row and one column are needed")
+    return source
 
 
 def products(skim: Skim, x: Vector) -> Vector:
@@ -230,6 +259,8 @@ def products(skim: Skim, x: Vector) -> Vector:
     if isinstance(source, Matrix):
         responses(source.rows, x, out)
         skim.certified += source.entries
+        if not np.isfinite(out).all():
+            raise not_finite()
         return out
     before = source.reads
     try:
@@ -238,6 +269,31 @@ def products(skim: Skim, x: Vector) -> Vector:
     finally:
         skim.certified += source.reads - before
     return out
+
+
+def combination(skim: Skim, v: Vector) -> Vector:
+    """A'v, exactly; what it reads is counted as reads of the certificate."""
+    source = skim.source
+    out = np.zeros(source.shape[1])
+    if isinstance(source, Matrix):
+        combine(source.rows, v, out)
+        skim.certified += source.entries
+        return out
+    before = source.reads
+    try:
+        for j in range(len(out)):  # by columns: those that `products` asked for are at hand
+            out[j] = source.column(j) @ v
+    finally:
+        skim.certified += source.reads - before
+    return out
+
+
+def not_finite() -> ValueError:
+    """What is raised if entries that were not checked before turn out to be no numbers."""
+    return ValueError(
+        "the rows and columns read so far hold nan or infinite entries, or such large ones that "
+        "sums overflow: impute, drop or scale them first"
+    )
 
 
 def _alone(line: Vector) -> Dense:

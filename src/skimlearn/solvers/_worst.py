@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.sampling.simplex import top_mass, water_level
+from skimlearn.sampling.simplex import capped_softmax, top_mass, water_level
 from skimlearn.solvers._margin_bounds import best_scale_and_bias, soft_value, split
 
 __all__ = ["Worst"]
@@ -55,6 +55,21 @@ class Worst:
             return self.value(c)
         last = min(math.ceil(1.0 / self.cap - 1e-9), self.n) - 1
         return float(np.partition(c, last)[last])
+
+    def allowed(self, p: Vector) -> tuple[Vector, float]:
+        """A distribution near p on the same rows whose p_i respect the cap, and how far it is.
+
+        The distance is the sum of all changes: ||A'p|| changes by R times that at most. It is
+        infinite if p has too few rows for the cap.
+        """
+        if float(p.max()) <= self.cap * (1.0 + 1e-9):
+            return p, 0.0
+        rows = np.flatnonzero(p)
+        if len(rows) * self.cap < 1.0:
+            return p, math.inf
+        near = np.zeros_like(p)
+        near[rows] = capped_softmax(np.log(p[rows]), self.cap)
+        return near, float(np.abs(near - p).sum())
 
     def bound(self, norm: float, p: Vector, y: Vector) -> float:
         """No margin is greater, given ||A'p|| (in the dual norm); infinite if p is not allowed."""

@@ -116,6 +116,12 @@ class MarginRun:
             else ("working-set")
         )
 
+    def set_eps(self, eps: float) -> None:
+        """Aim at another accuracy from here on."""
+        self.eps = eps
+        if self.skim is not None:
+            self.skim.eps = eps
+
     @property
     def worst(self) -> Worst:
         """What the margin is measured by."""

@@ -161,7 +161,7 @@ class Simba(Method):
             scale *= eta
             for k in range(size(columns, at)):
                 i, value = entry(columns, at, k)
-                z = min(1.0, max(-1.0, scale * state.y[i] * value))
+                z = _clip(scale * state.y[i] * value)
                 state.weights[i] *= 1.0 - z + z * z
         if tree:
             for k in range(size(columns, at)):
@@ -231,7 +231,7 @@ def _eta(method, state):
     steps = method.horizon if method.horizon > 0.0 else state.scalars[T] + 1.0
     entropy = math.log(max(2.0, min(len(state.y), len(state.y) * method.cap)))
     batch = method.width - 1.0
-    bound = 0.5 * batch
+    bound = 0.5  # 1 - z + z^2 falls with z up to there
     if method.nu > 0.0 or method.bias > 0.0:
         bound = min(bound, 1.0 / 6.0 if method.bias == 0.0 else 0.125)
     return min(bound, method.rate * math.sqrt(entropy * batch / steps))
@@ -257,6 +257,12 @@ def _link(s, dual):
 
 
 @kernel
+def _clip(z):
+    """z within [-1, 1]; of nan and infinity it makes nan, so that a check finds them."""
+    return min(1.0, max(-1.0, z)) + 0.0 * z
+
+
+@kernel
 def _apply(method, state):
     """Give slack and bias to the rows that p weighs most, and multiply the weights."""
     n, scalars, weights = len(state.y), state.scalars, state.weights
@@ -273,6 +279,6 @@ def _apply(method, state):
         cut, share = heaviest(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
     for i in range(n):
         slack = 2.0 if weights[i] > cut else (share if weights[i] == cut else 0.0)
-        z = min(1.0, max(-1.0, eta * (state.values[i] + slack + bias * state.y[i])))
+        z = _clip(eta * (state.values[i] + slack + bias * state.y[i]))
         weights[i] *= 1.0 - z + z * z
         state.values[i] = 0.0

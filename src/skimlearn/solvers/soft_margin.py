@@ -36,6 +36,7 @@ from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._skim import as_source
 from skimlearn.solvers.choose_margin import MarginRun
+from skimlearn.solvers.simba import Simba
 
 __all__ = ["SoftMargin", "check_slack", "explained", "soft_margin", "soft_margin_path"]
 
@@ -211,13 +212,15 @@ def soft_margin_path(
         mode=mode,
         delta=delta,
     )
+    return _along(run, [replace(run.settings, nu=float(value)) for value in nu], limits)
+
+
+def _along(run: MarginRun, points: list[Simba], limits: Limits) -> Iterator[SoftMargin]:
     assert run.skim is not None  # only simba knows a slack
-    for value in nu:
-        run.settings = replace(run.settings, nu=float(value))
-        if run.skim.steps > 0:
-            run.skim.restart(run.settings)
-        else:
-            run.skim.method = run.skim.settings = run.settings
+    for k, settings in enumerate(points):
+        run.settings = settings
+        if k > 0:
+            run.skim.restart(settings)
         yield explained(run, run.run(limits))
 
 
