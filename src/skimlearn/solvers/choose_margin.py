@@ -75,6 +75,8 @@ class MarginRun:
             raise ValueError(f"solver={solver!r} must be one of {', '.join(map(repr, SOLVERS))}")
         if mode not in MODES:
             raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"delta={delta!r} must lie between 0 and 1")
         if not (isinstance(batch, int | np.integer) and batch >= 1):
             raise ValueError(f"batch={batch!r} must be a positive integer")
         if solver != "simba" and solver != "auto" and (nu > 0.0 or q != 2.0):
@@ -107,14 +109,13 @@ class MarginRun:
         if not isinstance(self.source, Matrix) or self.mode == "high-probability":
             return "tracking"
         n, d = self.source.shape
-        some = norms(self.source.rows).max() if length == 0.0 else length
-        steps = 0.5 * math.log(max(n, 2)) * (some / self.eps) ** 2
-        stored = self.source.entries / (n * d)  # of a line, on average
-        return (
-            "tracking"
-            if steps * (n + d) * stored < PASSES * self.source.entries
-            else ("working-set")
-        )
+        longest = norms(self.source.rows).max() if length == 0.0 else length
+        if not 1e-60 < longest < 1e60:
+            return "simba"  # squares of squares, which the others take, would vanish or overflow
+        steps = 0.5 * math.log(max(n, 2)) * (longest / self.eps) ** 2
+        line_pair = (n + d) * self.source.entries / (n * d)  # a row and a column, on average
+        cheap = steps * line_pair < PASSES * self.source.entries
+        return "tracking" if cheap else "working-set"
 
     def set_eps(self, eps: float) -> None:
         """Aim at another accuracy from here on."""
