@@ -37,7 +37,8 @@ __all__ = ["MODES", "MarginSkim", "longest_row"]
 Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
 MODES = ("monte-carlo", "high-probability", "las-vegas")
-PLAN = 2.0  # steps planned, in units of log n / eps^2: half of all runs need less than this
+PLAN = 6.0  # steps planned, in units of log n / eps^2: more than half of all runs need less
+FIRST = 2.0  # steps before a first proof is tried, in the same units
 
 
 class MarginSkim(Skim):
@@ -130,14 +131,14 @@ class MarginSkim(Skim):
 
     def planned(self) -> float:
         """Steps after which half of all runs are within eps."""
-        return self._plan(self.eps) if self.mode == "monte-carlo" else math.inf
+        return self._plan(self.eps, PLAN) if self.mode == "monte-carlo" else math.inf
 
-    def _plan(self, eps: float) -> float:
+    def _plan(self, eps: float, factor: float) -> float:
         length = float(self.state.scalars[LENGTH])
         if length == 0.0 and self.steps == 0:
             return math.inf  # not known yet; later it means that all rows are zero
         columns = self.settings.width - 1.0
-        return max(8.0, PLAN * math.log(max(len(self.y), 2)) * (length / eps) ** 2 / columns)
+        return max(8.0, factor * math.log(max(len(self.y), 2)) * (length / eps) ** 2 / columns)
 
     def check(self, last: bool) -> None:
         """Free upper bounds; and, when it is due, a proof of the answer."""
@@ -167,7 +168,7 @@ class MarginSkim(Skim):
     def _prove(self, last: bool) -> None:
         """Read all rows for the exact value of the mean of x, once the steps have read as much."""
         if self.proofs == 0:
-            half = 0.5 * self._plan(self.eps) / self.steps * self._work()
+            half = 0.5 * self._plan(self.eps, FIRST) / self.steps * self._work()
             self.due = min(0.5 * self.entries, half)
             if not last and self._work() < self.due:
                 return
@@ -187,7 +188,7 @@ class MarginSkim(Skim):
         """Estimate all rows from columns, well enough to accept the mean of x."""
         third = self.eps / 3.0
         if self.proofs == 0:
-            self.due = self._plan(third)
+            self.due = self._plan(third, FIRST)
             if not last and self.steps < self.due:
                 return
         self.proofs += 1
