@@ -172,7 +172,7 @@ def test_monte_carlo_plans_by_eps_and_by_the_number_of_rows():
         result = max_margin(X, y, eps=eps, mode="monte-carlo", random_state=0)
         steps.append(result.history[-1].epoch)
     assert steps[1] == pytest.approx(4 * steps[0], rel=0.01)
-    assert steps[0] == math.ceil(2.0 * math.log(30) / 0.04)
+    assert steps[0] == math.ceil(6.0 * math.log(30) / 0.04)
 
 
 def thin(seed, n=6, d=3000):
