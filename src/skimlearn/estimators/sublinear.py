@@ -27,7 +27,7 @@ from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_skim import MODES, longest_row
 from skimlearn.solvers._skim import Source, as_source
-from skimlearn.solvers.choose_margin import MarginRun
+from skimlearn.solvers.choose_margin import SOLVERS, MarginRun
 from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
 
 __all__ = ["SublinearSVC"]
@@ -224,6 +224,8 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
         if self.mode not in MODES:
             raise ValueError(f"mode={self.mode!r} must be one of {MODES}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver={self.solver!r} must be one of {SOLVERS}")
         if not 0.0 < self.delta < 1.0:
             raise ValueError(f"delta={self.delta!r} must lie between 0 and 1")
         if not (isinstance(self.batch_size, int | np.integer) and self.batch_size >= 1):

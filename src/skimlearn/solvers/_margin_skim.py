@@ -215,7 +215,8 @@ class MarginSkim(Skim):
         """A bound from the mean of p, less noisy than the counts, that fails with this probability.
 
         The mean of the rows drawn is A' times the mean of p, up to a martingale with steps of at
-        most 2 R and a variance of at most R^2; see Pinelis (1994), theorem 3.4.
+        most 2 R and a variance of at most R^2; see Pinelis, "Optimum bounds for the
+        distributions of martingales in Banach spaces" (1994), for its inequality of Bernstein's kind.
         """
         steps, rows, _, p = self._since(self.older)
         if self.older[0] < self.begun:

@@ -139,7 +139,7 @@ def soft_margin(
     limits = Limits(
         eps=eps,
         max_reads=max_reads,
-        max_steps=max_steps if steps is None else min(steps, max_steps or steps),
+        max_steps=max_steps if steps is None else min(steps, _or(max_steps, steps)),
         max_seconds=max_seconds,
     )
     run = MarginRun(
@@ -262,3 +262,7 @@ def explained(run: MarginRun, result: Result) -> SoftMargin:
 def _with(result: Result, **more: float) -> SoftMargin:
     known: dict[str, Any] = {field.name: getattr(result, field.name) for field in fields(Result)}
     return SoftMargin(**known | more)
+
+
+def _or(value: int | None, other: int) -> int:
+    return other if value is None else value
