@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from skimlearn.data.disk import Ahead, ahead_of
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.rows import Csr, Dense, Rows
 
@@ -71,6 +72,13 @@ class Matrix:
     def entries(self) -> int:
         """How many entries are stored."""
         return _stored(self.rows)
+
+    @property
+    def ahead(self) -> tuple[Ahead | None, Ahead | None]:
+        """What asks the disk for a row and for a column before they are used, if it is a disk."""
+        parts = (self.rows, self.columns)
+        rows, columns = (ahead_of(p.values) if isinstance(p, Dense) else None for p in parts)
+        return rows, columns
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Row i, all of its entries."""

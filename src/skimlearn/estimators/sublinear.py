@@ -34,6 +34,7 @@ __all__ = ["SublinearSVC"]
 
 Vector = NDArray[np.float64]
 BIASES = ("free", "none")
+SOME_ROWS = 64  # whose lengths tell the unit of eps where nothing else depends on it
 KAPPA = 0.2  # where neither nu nor kappa is given
 RUN = ("_runs", "_given", "_asked", "_length", "_counted")  # what a fit that may go on is kept in
 
@@ -60,8 +61,8 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         How far from the best margin the answer may be, in units of the longest row.
     mode : {"las-vegas", "high-probability", "monte-carlo"}, default="las-vegas"
         What is promised: a proof, a promise that fails with probability delta, or one that holds
-        in half of all runs; the last reads all rows only once, for their lengths, and not even
-        that from an `Oracle` with ``rows_norm``.
+        in half of all runs; the last reads all rows only once, for their lengths, and with
+        bias="none" and no nu, or from an `Oracle` with ``rows_norm``, not even that.
     delta : float, default=0.05
         The probability of failure in mode "high-probability".
     solver : {"auto", "simba", "tracking", "extragradient", "working-set"}, default="auto"
@@ -263,7 +264,13 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         )
 
     def _begin(self, source: Source, targets: list[Vector]) -> None:
-        length, entries = longest_row(source, 2.0)
+        *others, last = seeds(self.random_state, len(targets) + 1)
+        needed = bool(self.nu) or self.bias == "free" or self.mode != "monte-carlo"
+        some = None
+        if not needed and source.shape[0] > SOME_ROWS:  # the length is but the unit of eps
+            rng = np.random.default_rng(last)
+            some = rng.choice(source.shape[0], SOME_ROWS, replace=False)
+        length, entries = longest_row(source, 2.0, some)
         self._length = length if length > 0.0 else 1.0
         self._counted = Reads(certificate=entries)  # what it took to know the longest row
         self._runs = [
@@ -279,9 +286,9 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
                 eps=self.eps * self._length,
                 mode=self.mode,
                 delta=self.delta,
-                length=self._length,
+                length=self._length if needed else 0.0,  # else it is learned from the rows read
             )
-            for target, seed in zip(targets, seeds(self.random_state, len(targets)), strict=True)
+            for target, seed in zip(targets, others, strict=True)
         ]
 
     def _run(self) -> list[SoftMargin]:

@@ -22,11 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
+from skimlearn.data.disk import ask_for
 from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Csr, norms
+from skimlearn.data.rows import Csr, lengths, norms, take
 from skimlearn.sampling.cuts import water
 from skimlearn.sampling.tree import tree_build
 from skimlearn.solvers._limits import Bounds
+from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._skim import Skim, Source, combination, not_finite, products
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state
@@ -145,7 +147,8 @@ class MarginSkim(Skim):
         state = self.state
         if self.steps == 0:
             return
-        if not (math.isfinite(float(state.scalars[POWER])) and np.isfinite(state.weights).all()):
+        sums = state.scalars[[FACTORS, POWER]]
+        if not (np.isfinite(sums).all() and np.isfinite(state.weights).all()):
             raise not_finite()
         for start in (self.start, self.older):  # the later half forgets how it began
             _, rows, p, _ = self._since(start)
@@ -179,6 +182,9 @@ class MarginSkim(Skim):
         self._answers(value, factor, x, bias, c)
         if len(self.state.mass):
             p = self._since(self.older)[3]  # less noisy than the counts
+            if self.settings.tracks:  # turns may be uneven: each class is given its mass
+                sides = split(self.y, self.settings.cap, bias=self.settings.bias > 0.0)
+                p = sides.repaired(p)
             p /= p.sum()
             self._dual(_norm(combination(self, p * self.y), self.exponent), p)
         self.proofs += 1
@@ -216,7 +222,7 @@ class MarginSkim(Skim):
 
         The mean of the rows drawn is A' times the mean of p, up to a martingale with steps of at
         most 2 R and a variance of at most R^2; see Pinelis, "Optimum bounds for the
-        distributions of martingales in Banach spaces" (1994), for its inequality of Bernstein's kind.
+        distributions of martingales in Banach spaces" (1994), a bound like Bernstein's.
         """
         steps, rows, _, p = self._since(self.older)
         if self.older[0] < self.begun:
@@ -265,18 +271,26 @@ class MarginSkim(Skim):
         self.older = self.newer = self.start
 
 
-def longest_row(source: Source, exponent: float) -> tuple[float, int]:
-    """The greatest length of a row, and how many entries it took to know it."""
+def longest_row(
+    source: Source, exponent: float, some: NDArray[np.int64] | None = None
+) -> tuple[float, int]:
+    """The greatest length of all rows, or of some, and how many entries it took to know it."""
     if isinstance(source, Oracle):
         if source.rows_norm is not None:
             return float(source.rows_norm.max()), 0
         before = source.reads
-        length = max(_norm(source.row(i), exponent) for i in range(source.shape[0]))
+        chosen = range(source.shape[0]) if some is None else some.tolist()
+        length = max(_norm(source.row(i), exponent) for i in chosen)
         return length, source.reads - before
-    length = float(norms(source.rows, exponent).max())
+    if some is None:
+        length, read = float(norms(source.rows, exponent).max()), source.entries
+    else:
+        ask_for(source.ahead[0], some)
+        read = int(lengths(source.rows)[some].sum())
+        length = float(norms(take(source.rows, some), exponent).max())
     if not math.isfinite(length):
         raise not_finite()
-    return length, source.entries
+    return length, read
 
 
 def _norm(v: Vector, exponent: float) -> float:

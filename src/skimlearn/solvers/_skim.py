@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import Formula, kernel
 from skimlearn.data.columns import Matrix, as_matrix
+from skimlearn.data.disk import ask_for
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle, ReadLimit
 from skimlearn.data.rows import Dense, combine, responses, size
@@ -206,7 +207,13 @@ class Skim(ABC):
     def _advance_matrix(self, steps: int, limit: float) -> bool:
         assert isinstance(self.source, Matrix)
         picks = np.empty(int(self.method.width), dtype=np.int64)
-        while (count := min(steps - self.steps, LONGEST_CHUNK)) > 0:
+        ahead = self.source.ahead
+        chunk = LONGEST_CHUNK if ahead == (None, None) else 1
+        while (count := min(steps - self.steps, chunk)) > 0:
+            if chunk == 1:  # on disk: `draw` changes nothing, so it can tell what will be read
+                _draw(self.method, self.state, self._numbers(1)[0], picks)
+                ask_for(ahead[0], picks[:1])
+                ask_for(ahead[1], picks[1:])
             taken = _take_steps(
                 self.method, self.state, self.source.rows, self.source.columns, self.source.shape,
                 self._numbers(count), picks, self.tally, limit,

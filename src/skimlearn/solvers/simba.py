@@ -38,6 +38,7 @@ from skimlearn.data.rows import entry, size
 from skimlearn.sampling.blocks import block_room, cut_draw, cut_sums, power_draw, power_sums
 from skimlearn.sampling.cuts import heaviest, water
 from skimlearn.sampling.tree import tree_build, tree_draw, tree_nodes, tree_set, tree_total
+from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._skim import Method
 
 __all__ = ["Simba", "State", "make_state"]
@@ -46,8 +47,9 @@ Vector = NDArray[np.float64]
 
 # positions in the scalars: steps; sum of the factors of s so far; sum of |s_j|^q*; greatest length
 # of a row; weights above TOP count as TOP; sum of the biases; sum of the weights; and for tracking
-# the mean responses of the two classes, ||tracked||^2, and the sum of the responses' variances
-T, FACTORS, POWER, LENGTH, TOP, BIASES, TOTAL, PLUS, MINUS, SIZE, SPREAD = range(11)
+# the mean responses of the two classes, ||tracked||^2, the sum of the responses' variances, and the
+# mass of the class +1 (with a bias)
+T, FACTORS, POWER, LENGTH, TOP, BIASES, TOTAL, PLUS, MINUS, SIZE, SPREAD, SHARE = range(12)
 FLOOR = 1e-250  # of the weights, after the largest is set to 1
 RESCALE = 256  # steps: in between a weight grows by 3^256 at most
 
@@ -82,8 +84,10 @@ def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float)
     row_tree = tree_nodes(n) if sparse and direct else none
     if len(row_tree):
         tree_build(np.ones(n), row_tree)
-    scalars = np.zeros(11)
+    scalars = np.zeros(12)
     scalars[LENGTH], scalars[TOP] = length, np.inf
+    if method.tracks and method.bias > 0.0:
+        scalars[SHARE] = split(y, method.cap, bias=True).masses[0]
     return State(
         y=y,
         weights=np.ones(n),

@@ -15,7 +15,9 @@ guarantee beforehand, unlike `simba`; its bounds are proven in the same way and 
 
 Columns are drawn with probability |x_j - z_j|^32: nearly the largest, found in one pass. With a
 free bias the classes take turns, each with its own weights, so that p.y = 0 as the dual problem has
-it; the bias is the middle between the classes, from the responses of the rows when they are read.
+it; the bias is the middle between the classes, from the responses of the rows when they are read. A
+class too small for half of the mass (all of its rows are at the cap, or it has none) has fewer
+turns, and the bias is as great as it may be: see `_margin_bounds`.
 """
 
 from __future__ import annotations
@@ -28,13 +30,15 @@ import numpy as np
 from skimlearn._jit import kernel
 from skimlearn.data.rows import dot, entry, size
 from skimlearn.sampling.blocks import BLOCK, cut_draw, cut_sums, pick_block
-from skimlearn.sampling.cuts import water
+from skimlearn.sampling.cuts import select, water
 from skimlearn.sampling.tree import tree_draw, tree_set
 from skimlearn.solvers.simba import (
     BIASES,
+    LENGTH,
     MINUS,
     PLUS,
     POWER,
+    SHARE,
     SIZE,
     SPREAD,
     TOP,
@@ -45,6 +49,8 @@ from skimlearn.solvers.simba import (
 )
 
 __all__ = ["Tracking"]
+
+FAR = 1e-12  # a cut so far below the largest weight that the weights there lose their digits
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,6 @@ class Tracking(Simba):
             side, share = (PLUS if sign > 0.0 else MINUS), 4.0 / (scalars[T] + 4.0)
             response = _direction(state) * dot(rows, at, state.s)
             scalars[side] += share * (response - scalars[side])
-            scalars[BIASES] = -0.5 * (scalars[PLUS] + scalars[MINUS])
         before = scalars[POWER]
         add_row(self, state, rows, at, i)
         if len(state.column_tree) > 0:
@@ -113,6 +118,11 @@ class Tracking(Simba):
             for k in range(size(rows, at)):
                 j = np.int64(entry(rows, at, k)[0])
                 tree_set(state.column_tree, j, _weight(state, factor, j))
+        if self.bias > 0.0:
+            tilt = 2.0 * scalars[SHARE] - 1.0
+            scalars[BIASES] = -0.5 * (scalars[PLUS] + scalars[MINUS])
+            if abs(tilt) > 1e-12:
+                scalars[BIASES] = math.copysign(scalars[LENGTH], tilt)
 
     def finish(self, state):
         scalars, mass, weights = state.scalars, state.mass, state.weights
@@ -122,18 +132,12 @@ class Tracking(Simba):
         if scalars[SIZE] > 0.0:
             _hedge(state)
         scalars[T] += 1.0
+        turn, cap = 0.0, self.cap
         if self.bias > 0.0:
-            turn = 1.0 if scalars[T] % 2.0 == 0.0 else -1.0
-            if scalars[SIZE] > 0.0:
-                _weigh(self, state, turn)
-            else:
-                for i in range(len(state.y)):
-                    state.weights[i] = 1.0 if state.y[i] == turn else 0.0
-        elif scalars[SIZE] > 0.0:
-            _weigh(self, state, 0.0)
-        cap = self.cap * (1.0 + self.bias)
-        if cap < 1.0:
-            scalars[TOP] = water(state.weights, cap, np.inf)
+            t, share = scalars[T], scalars[SHARE]
+            turn = 1.0 if math.floor(t * share) > math.floor((t - 1.0) * share) else -1.0
+            cap /= share if turn > 0.0 else 1.0 - share
+        _weigh(self, state, turn, cap)
 
 
 @kernel
@@ -151,34 +155,62 @@ def _hedge(state):
     total, squares = 0.0, 0.0
     for i in range(n):
         total += responses[i]
-        squares += responses[i] * responses[i]
     mean = factor * total / n
-    scalars[SPREAD] += max(factor * factor * squares / n - mean * mean, 0.0)
     for i in range(n):
-        losses[i] += factor * responses[i] - mean
+        loss = factor * responses[i] - mean
+        losses[i] += loss
+        squares += loss * loss
+    scalars[SPREAD] += squares / n
 
 
 @kernel
-def _weigh(method, state, turn):
-    """Weigh the rows by their losses; only those of one class if it is its turn."""
-    y, losses, weights = state.y, state.losses, state.weights
+def _weigh(method, state, turn, cap):
+    """Weigh the rows by their losses, those of one class if it is its turn; and find the cut."""
+    y, losses, weights, scalars = state.y, state.losses, state.weights, state.scalars
     n = np.uint64(len(losses))
-    least = _least(losses)
+    least, members = _least(losses), len(y)
     if turn != 0.0:
-        least = np.inf
+        least, members = np.inf, 0
         for i in range(n):
             if y[i] == turn:
                 least = min(least, losses[i])
+                members += 1
     entropy = math.log(max(2.0, min(len(y), len(y) * method.cap)))
-    spread = max(state.scalars[SPREAD], 1e-300)
+    spread = max(scalars[SPREAD], 1e-300)
     # fast at first, when rows that stand out are to be found; slower later, to balance them
-    rate = method.rate * (0.2 + 0.8 / (1.0 + state.scalars[T] / 32.0))
+    rate = method.rate * (0.2 + 0.8 / (1.0 + scalars[T] / 32.0))
     eta = rate * math.sqrt(entropy / spread)
+    if cap * members <= 1.0 + 1e-9:
+        eta = 0.0  # all are at the cap
+    _exponentials(state, turn, eta, least)
+    scalars[TOP] = np.inf
+    if cap < 1.0 and eta > 0.0:
+        scalars[TOP] = water(weights, cap, np.inf)
+        if scalars[TOP] < FAR:  # few rows are far worse than all others: measure from the cut
+            _exponentials(state, turn, eta, _level(state, turn, math.ceil(1.0 / cap - 1e-9)))
+            scalars[TOP] = water(weights, cap, np.inf)
+
+
+@kernel
+def _exponentials(state, turn, eta, least):
+    y, losses, weights = state.y, state.losses, state.weights
+    n = np.uint64(len(losses))
     for i in range(n):
         weights[i] = _exponential(eta * (least - losses[i]))
     if turn != 0.0:
         for i in range(n):
             weights[i] *= 0.5 + 0.5 * turn * y[i]
+
+
+@kernel
+def _level(state, turn, rank):
+    """The loss of this rank, from below, among the rows that take part."""
+    count = 0
+    for i in range(len(state.y)):
+        if turn == 0.0 or state.y[i] == turn:
+            state.values[count] = state.losses[i]
+            count += 1
+    return select(state.values[:count], min(rank, count) - 1)
 
 
 @kernel
@@ -197,8 +229,11 @@ def _least(x):
 
 @kernel
 def _exponential(z):
-    """exp(z) for z <= 0, nearly: (1 + z / 256)^256 by squares, which a processor does in bulk."""
-    power = 1.0 + z / 256.0
+    """exp(z), nearly: (1 + z / 256)^256 by squares, which a processor does in bulk.
+
+    It ends at z = 32: rows that much heavier than the cut are at the cap.
+    """
+    power = 1.0 + min(z, 32.0) / 256.0
     power = 0.5 * (power + abs(power))
     power *= power
     power *= power
