@@ -40,6 +40,7 @@ Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
 MODES = ("monte-carlo", "high-probability", "las-vegas")
 PLAN = 6.0  # steps planned, in units of log n / eps^2: more than half of all runs need less
+EARLY = 64  # steps up to which the last x of tracking is better than the mean of all
 FIRST = 2.0  # steps before a first proof is tried, in the same units
 
 
@@ -122,8 +123,8 @@ class MarginSkim(Skim):
             return np.zeros(d), 0.0, np.full(n, 1.0 / n)
         p = self._since(self.start)[2]
         length = _norm(self.state.s, 2.0)
-        if self.settings.tracks and length > 0.0:
-            # the last x knows of rare rows what the mean has yet to learn; a proof prefers the mean
+        if self.settings.tracks and self.steps <= EARLY and length > 0.0:
+            # the last x knows of rare rows what the mean has yet to learn
             return self.state.s / length, float(self.state.scalars[BIASES]), p
         return (*self._answer(), p)
 
