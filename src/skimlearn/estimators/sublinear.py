@@ -43,7 +43,9 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
     """A support vector machine learned from single rows and columns, with a certificate.
 
     Where few rows decide the answer (rare classes, edge cases, fraud), or where features cost time
-    or money to compute, it needs a small part of the entries. Its parameter is the slack ``nu`` or
+    or money to compute, it needs a small part of the entries. On ordinary data, where all rows tell
+    much the same, and on sparse text, `LinearClassifier` reaches the same test error with fewer
+    reads. Its parameter is the slack ``nu`` or
     the fraction ``kappa`` of rows that may lie inside of the margin, which is easier to guess than
     the ``alpha`` of `LinearClassifier`; ``result_.alpha`` says which alpha it corresponds to. More
     than two classes are learned one against the rest.

@@ -1,0 +1,306 @@
+"""How many entries does a solver read until a test error is reached?
+
+    python benchmarks/reads_to_error.py [--data FOLDER] [--out FOLDER] [--quick]
+
+The sublinear solvers (tracking, simba) beside Pegasos and averaged SGD, each with its best
+parameters (of a grid) and its best answer (last iterate, mean, tail) for each problem, counted in
+the same ledger. No solver is told when to stop: an error counts as reached if it still holds at the
+next look. Medians over seeds (5; 15 for the rare rows, 10 for the map), with the range.
+
+rare     A few rows decide: most rows show one direction, one row in 200 (1,000) another one. The
+         error is that of the worse kind. Reading only rows, one has to find the rare ones first.
+teacher  Labels of a linear teacher, a part R of them flipped. Upper bounds of theory: SIMBA needs
+         about (R + delta) times the reads of SGD to an error of R + delta, where d is large.
+real     Data sets, to within 1 % (or one test row) of the best error that any solver ends with.
+         The folder is --data or $SKIMLEARN_DATA; sets that are not there are skipped, by name.
+map      Where it wins: rare rows against the shape and the density of the matrix (an error of 2 %;
+         what is not reached in two passes counts as two passes).
+
+Reads are exact and the same on every machine; seconds are not. They are those of one run straight
+to the step at which the error was reached, the least of some repetitions; what it takes to hold
+the matrix by row and by column is shown apart.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # errors are measured on one core too
+
+import numpy as np
+from _reads_curves import ANSWERS, Setting, make_run
+from _reads_picture import draw
+from _reads_problems import rare_task, real_tasks, sparse_rare_task, teacher_task
+
+ALPHAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+SUBLINEAR, GRADIENT = ("tracking", "simba"), ("pegasos", "asgd")
+HEAD = (
+    f"{'solver':9s} {'best setting':24s} {'answer':6s} {'stored entries read':>29s} "
+    f"{'distinct':>9s} {'dense count':>11s} {'seconds':>9s}"
+)
+
+
+class Report:
+    """Prints lines and keeps them."""
+
+    def __init__(self):
+        self.lines = []
+
+    def __call__(self, line=""):
+        self.lines.append(line)
+        print(line, flush=True)
+
+
+def settings_of(solver, values, batches=(1,)):
+    return [Setting(solver, value, batch) for value in values for batch in batches]
+
+
+def curves_of(task, settings, *, seeds, budget, goal=-1.0, of=any):
+    """The looks of each setting and seed; the runs are kept to count distinct entries."""
+    found = []
+    for setting in settings:
+        runs = [make_run(setting, task, seed) for seed in range(seeds)]
+        looks = [r.looks(task.errors, budget=budget * task.stored, goal=goal, of=of) for r in runs]
+        found.append((setting, runs, looks))
+    return found
+
+
+def reached(looks, answer, goal):
+    """The first look at which the error is reached and held; None if there is none."""
+    held = [look.errors[answer] <= goal for look in looks]
+    return next((looks[k] for k in range(len(held) - 1) if held[k] and held[k + 1]), None)
+
+
+def best_of(curves, goal, solver, count="nnz", answers=ANSWERS):
+    """The setting and the answer of a solver with the fewest reads in the median, and the looks."""
+    best = None
+    for setting, runs, curve in curves:
+        if not setting.solver.startswith(solver):
+            continue
+        for answer in answers:
+            looks = [reached(c, answer, goal) for c in curve]
+            reads = [np.inf if look is None else getattr(look, count) for look in looks]
+            if best is None or np.median(reads) < best["median"]:
+                best = {
+                    "median": float(np.median(reads)), "reads": reads, "looks": looks,
+                    "setting": setting, "answer": answer, "runs": runs,
+                }  # fmt: skip
+    return best
+
+
+def seconds_of(task, best, repeats=3):
+    """Seconds of a run straight to the step at which the error was reached: median over seeds."""
+    times = []
+    for seed, look in enumerate(best["looks"]):
+        if look is not None:
+            runs = [make_run(best["setting"], task, seed) for _ in range(repeats)]
+            for run in runs:
+                run.advance(look.steps)
+            times.append(min(run.seconds for run in runs))
+    return float(np.median(times))
+
+
+def compare(task, curves, goal, report, *, timed=True):
+    """A table of the solvers on one problem; the ratios of the best of both families."""
+    report(f"\n{task.name}: {task.X.shape[0]:,} x {task.X.shape[1]:,}, error <= {goal:.3g}")
+    report(HEAD)
+    spent = {}
+    for solver in SUBLINEAR + GRADIENT:
+        best = best_of(curves, goal, solver)
+        if best is None:
+            continue
+        known = np.isfinite(best["median"])
+        share = [f"{reads / task.stored:.3%}" for reads in best["reads"]]
+        distinct = [
+            np.inf if look is None else run.distinct(look.steps)[1]
+            for run, look in zip(best["runs"], best["looks"], strict=True)
+        ]
+        spent[solver] = {
+            "nnz": best["median"],
+            "distinct": float(np.median(distinct)),
+            "dense": best_of(curves, goal, solver, "dense")["median"],
+            "seconds": seconds_of(task, best) if timed and known else np.nan,
+        }
+        low, high = min(best["reads"]), max(best["reads"])
+        reads = f"{best['median'] / task.stored:.3%} ({low / task.stored:.3%} .. "
+        reads += f"{high / task.stored:.3%})" if np.isfinite(high) else "-)"
+        numbers = spent[solver]
+        report(
+            f"{solver:9s} {best['setting']!s:24s} {best['answer']:6s} "
+            + (
+                f"{reads:>29s} {numbers['distinct'] / task.stored:9.3%} "
+                f"{numbers['dense'] / np.prod(task.X.shape):11.3%} {numbers['seconds']:9.2g}"
+                if known
+                else f"not reached by most of {len(share)} runs".rjust(29)
+            )
+        )
+    return ratios(curves, spent, report)
+
+
+def ratios(curves, spent, report):
+    """Reads of the better gradient solver over those of the better sublinear one."""
+    found, text = {"open": False}, []  # open: the sublinear solvers did not get there
+    ends = {
+        count: max(getattr(c[-1], count, 0) for s, _, cs in curves for c in cs if s.sublinear)
+        for count in ("nnz", "dense")
+    }
+    for count in ("nnz", "distinct", "dense", "seconds"):
+        ours, theirs = (
+            min([x for s in kind if not np.isnan(x := spent[s][count])], default=np.inf)
+            for kind in (SUBLINEAR, GRADIENT)
+        )
+        sign = ""
+        if not np.isfinite(ours) and count in ends:  # at least all that was allowed
+            ours, sign, found["open"] = ends[count], "less than ", True
+        found[count] = theirs / ours if np.isfinite(ours + theirs) else np.nan
+        text.append(f"{count} {sign}{found[count]:.2g}")
+    report("SGD / sublinear: " + ", ".join(text))
+    return found
+
+
+# --------------------------------------------------------------------------------------- the parts
+
+
+def rare_part(options, report):
+    n, d = (2000, 5000) if options.quick else (8000, 20_000)
+    report("\n== rare rows that decide ==")
+    found = {}
+    for rare in (200,) if options.quick else (200, 1000):
+        task = rare_task(n, d, rare, tests=600)
+        report(f"\n(both orders of the matrix: {task.matrix.seconds:.2g} s, once)")
+        settings = settings_of("tracking", (0.0,), (1, 2, 4)) + settings_of("simba", (0.0,), (1, 2))
+        for solver in GRADIENT:
+            settings += settings_of(solver, ALPHAS[::2])
+        # when SGD meets the first rare row is a matter of luck: more seeds than elsewhere
+        curves = curves_of(task, settings, seeds=3 * options.seeds, budget=2.0, goal=0.01)
+        found[f"1 row in {rare}"] = compare(task, curves, 0.01, report)
+        which_answer(task, options, report)
+    return found
+
+
+def which_answer(task, options, report):
+    """Reads of each answer of tracking and simba on one task."""
+    curves = curves_of(
+        task, [Setting("tracking", 0.0, 2), Setting("simba", 0.0)], seeds=options.seeds,
+        budget=1.0, goal=0.01, of=all,
+    )  # fmt: skip
+    for solver in SUBLINEAR:
+        medians = {a: best_of(curves, 0.01, solver, answers=(a,))["median"] for a in ANSWERS}
+        line = ", ".join(f"{a} {m / task.stored:.3%}" for a, m in medians.items())
+        report(f"{solver}, by answer: {line}")
+
+
+def teacher_part(options, report):
+    report("\n== a noisy teacher of length 8, 100 dimensions of noise ==")
+    report("reads in rows of d entries; ratio = SGD / simba or tracking; theory: 1 / (R + delta)")
+    report(f"{'flipped':>7s} {'delta':>6s} {'d':>6s} {'SGD':>7s} {'simba':>7s} {'tracking':>8s} "
+           f"{'ratio':>6s} {'theory':>6s}")  # fmt: skip
+    deltas, seeds = (0.1, 0.05), options.seeds
+    for d in (2000,) if options.quick else (2000, 8000):
+        for flipped in (0.0, 0.1) if options.quick else (0.0, 0.05, 0.1, 0.2):
+            task = teacher_task(2000, d, 8.0, flipped, tests=1000)
+            settings = settings_of("tracking", (0.1, 0.5))
+            settings += settings_of("simba", (0.1, 0.5)) + settings_of("simba-nu", (0.02,))
+            for solver in GRADIENT:
+                settings += settings_of(solver, ALPHAS[:3])
+            goal = float(np.mean(task.y_test * task.truth < 0.0))
+            curves = curves_of(task, settings, seeds=seeds, budget=0.5, goal=goal + min(deltas))
+            for delta in deltas:
+                reads = {
+                    s: best_of(curves, goal + delta, s)["median"] / d for s in SUBLINEAR + GRADIENT
+                }
+                ratio = min(reads[s] for s in GRADIENT) / min(reads[s] for s in SUBLINEAR)
+                report(
+                    f"{flipped:7.2f} {delta:6.2f} {d:6d} {min(reads[s] for s in GRADIENT):7.0f} "
+                    f"{reads['simba']:7.0f} {reads['tracking']:8.0f} {ratio:6.2f} "
+                    f"{1.0 / (flipped + delta):6.1f}"
+                )
+    report("theory compares upper bounds; that of SGD is about 64 (R + delta) / delta^2 rows")
+
+
+def real_part(options, report):
+    report("\n== data sets ==")
+    found = {}
+    if options.data is None:
+        report("skipped: no folder of data sets (--data or $SKIMLEARN_DATA)")
+        return found
+    most_rows = 8000
+    for name, make in real_tasks(options.data, most_rows=most_rows, quick=options.quick).items():
+        try:
+            task = make()
+        except OSError as error:
+            report(f"\n{name}: skipped, {error.strerror}: {Path(error.filename).name}")
+            continue
+        task.name = name
+        settings = settings_of("tracking", (0.0, 0.2, 0.5)) + settings_of("simba", (0.2, 0.5))
+        settings += settings_of("simba-nu", (1e-3, 1e-2))
+        for solver in GRADIENT:
+            settings += settings_of(solver, ALPHAS)
+        curves = curves_of(task, settings, seeds=options.seeds, budget=3.0)
+        ends = [
+            np.median([c[-1].errors[a] for c in looks]) for _, _, looks in curves for a in ANSWERS
+        ]
+        goal = float(min(ends)) + max(0.01, 1.0 / len(task.y_test)) + 1e-9
+        found[name] = compare(task, curves, goal, report, timed=task.stored > 1e6)
+    return found
+
+
+def map_part(options, report):
+    """Ratios of reads, best of SGD over tracking: rare rows by shape, and by density."""
+    report("\n== map: reads of the better of Pegasos and ASGD over those of tracking ==")
+    n = 2000 if options.quick else 4000
+    rares = (10, 100, 1000) if options.quick else (10, 30, 100, 300, 1000, 2000)
+    widths = (1 / 4, 4) if options.quick else (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+    densities = (0.01, 0.1) if options.quick else (0.005, 0.01, 0.03, 0.1, 0.3)
+    kinds = {
+        "d / n": (widths, lambda rare, w: rare_task(n, int(w * n), rare, tests=400)),
+        "density": (densities, lambda rare, q: sparse_rare_task(n, 2 * n, rare, q, tests=400)),
+    }
+    found = {}
+    for name, (values, make) in kinds.items():
+        report(f"\n{name:>12s} " + " ".join(f"{value:8.3g}" for value in values))
+        table = np.zeros((len(rares), len(values)))
+        for r, rare in enumerate(rares):
+            for v, value in enumerate(values):
+                task = make(rare, value)
+                settings = settings_of("tracking", (0.0,), (1, 2))
+                settings += settings_of("asgd", (1e-4,)) + settings_of("pegasos", (1e-3,))
+                curves = curves_of(task, settings, seeds=2 * options.seeds, budget=2.0, goal=0.02)
+                ours = best_of(curves, 0.02, "tracking")["median"]
+                theirs = min(best_of(curves, 0.02, s)["median"] for s in GRADIENT)
+                table[r, v] = min(theirs, 2 * task.stored) / min(ours, 2 * task.stored)
+            report(f"1 row in {rare:4d} " + " ".join(f"{x:8.2f}" for x in table[r]))
+        found[name] = (rares, values, table)
+    return found
+
+
+PARTS = {"rare": rare_part, "teacher": teacher_part, "real": real_part, "map": map_part}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    folder = os.environ.get("SKIMLEARN_DATA")
+    parser.add_argument("--data", type=Path, default=Path(folder) if folder else None)
+    parser.add_argument("--out", type=Path, help="folder for the table and the picture")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--quick", action="store_true", help="small problems, 3 seeds")
+    options = parser.parse_args()
+    options.seeds = min(options.seeds, 3) if options.quick else options.seeds
+    report, found, began = Report(), {}, time.perf_counter()
+    for part in options.only:
+        start = time.perf_counter()
+        found[part] = PARTS[part](options, report)
+        report(f"\n({part}: {time.perf_counter() - start:.0f} s)")
+    report(f"(all: {time.perf_counter() - began:.0f} s)")
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "reads_to_error.txt").write_text("\n".join(report.lines) + "\n")
+        draw(found, options.out / "reads_to_error.png")
+
+
+if __name__ == "__main__":
+    main()
