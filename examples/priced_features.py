@@ -24,7 +24,7 @@ needs rows that matter more than others: the last table has one kind only and mo
 samples are alike, and there whole rows are the better buy at every budget.
 """
 
-import sys
+import argparse
 from typing import NamedTuple
 
 import numpy as np
@@ -197,11 +197,14 @@ def draw(tables, path):
 
 def main():
     """Run the comparison; draw it if a path is given."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("picture", nargs="?", help="where to draw it, a .png file")
+    picture = parser.parse_args().picture
     tables = {case: compare(case) for case in CASES}
     for case, scores in tables.items():
         show(case, scores)
-    if len(sys.argv) > 1:
-        draw(tables, sys.argv[1])
+    if picture is not None:
+        draw(tables, picture)
 
 
 if __name__ == "__main__":
