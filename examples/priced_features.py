@@ -25,6 +25,7 @@ samples are alike, and there whole rows are the better buy at every budget.
 """
 
 import argparse
+import sys
 from typing import NamedTuple
 
 import numpy as np
