@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import warnings
 from dataclasses import replace
@@ -84,7 +85,8 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
     random_state : int, Generator, RandomState or None, default=None
         Source of randomness.
     n_jobs : int or None, default=None
-        Threads for more than two classes; -1 for all cores.
+        Threads, for more than two classes one for each class; those that are left over share the
+        steps of a class where the data is dense and large. -1 for all cores.
     callback : callable or None, default=None
         Called with a `Record` at each check; a true answer stops the fit.
     verbose : bool or None, default=None
@@ -275,6 +277,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
         length, entries = longest_row(source, 2.0, some)
         self._length = length if length > 0.0 else 1.0
         self._counted = Reads(certificate=entries)  # what it took to know the longest row
+        jobs = workers(self.n_jobs, sys.maxsize) // workers(self.n_jobs, len(targets))
         self._runs = [
             MarginRun(
                 source,
@@ -289,6 +292,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
                 mode=self.mode,
                 delta=self.delta,
                 length=self._length if needed else 0.0,  # else it is learned from the rows read
+                n_jobs=jobs,
             )
             for target, seed in zip(targets, others, strict=True)
         ]

@@ -58,6 +58,7 @@ class MarginSkim(Skim):
         mode: str = "las-vegas",
         delta: float = 0.05,
         length: float = 0.0,  # a bound of the lengths of the rows, if it is known
+        threads: int = 1,  # used where the data is dense and there is no nu
     ) -> None:
         super().__init__(source, rng, maximize=True)
         if mode not in MODES:
@@ -76,6 +77,8 @@ class MarginSkim(Skim):
             self.euclidean = self._longest(2.0)  # estimates from columns need it
         sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
         self.state = make_state(settings, y, source.shape[1], sparse=sparse, length=length)
+        if isinstance(source, Matrix) and not sparse and settings.nu == 0.0:
+            self.threads = threads
         self.start = self.older = self.newer = self._drawn()
         self.entries = source.shape[0] * source.shape[1]
         if isinstance(source, Matrix):

@@ -10,7 +10,9 @@ An algorithm is a `Method`, a formula with four parts, and a named tuple of arra
 ===============================  ===============================================================
 
 `draw` changes nothing. One compiled loop takes all steps on a matrix in memory or on disk; for an
-`Oracle` the same parts are called one by one. The same seed makes the same steps on both.
+`Oracle` the same parts are called one by one. The same seed makes the same steps on both. Several
+threads may take the parts of a method together, if its state has a ``team``; they meet between two
+parts (see `sampling.team`).
 
 `Skim` adds what all of them share: budgets, a history, the best bounds so far, Ctrl-C.
 """
@@ -35,7 +37,9 @@ from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle, ReadLimit
 from skimlearn.data.rows import Dense, combine, responses, size
 from skimlearn.result import Record, Result, Status
+from skimlearn.sampling.team import assemble, meet
 from skimlearn.solvers._limits import Bounds, Limits
+from skimlearn.solvers._threads import NEVER, take_together
 
 __all__ = [
     "Callback",
@@ -83,6 +87,7 @@ class Skim(ABC):
     """
 
     name = "skim"
+    threads = 1  # that take a step together; more than one only if the state has a team
 
     source: Source
     rng: np.random.Generator
@@ -209,14 +214,16 @@ class Skim(ABC):
         picks = np.empty(int(self.method.width), dtype=np.int64)
         ahead = self.source.ahead
         chunk = LONGEST_CHUNK if ahead == (None, None) else 1
+        threads = self.threads if chunk > 1 else 1  # the disk is slower than one thread
         while (count := min(steps - self.steps, chunk)) > 0:
             if chunk == 1:  # on disk: `draw` changes nothing, so it can tell what will be read
                 _draw(self.method, self.state, self._numbers(1)[0], picks)
                 ask_for(ahead[0], picks[:1])
                 ask_for(ahead[1], picks[1:])
-            taken = _take_steps(
-                self.method, self.state, self.source.rows, self.source.columns, self.source.shape,
-                self._numbers(count), picks, self.tally, limit,
+            taken = take_together(
+                _take_steps, threads, self.state, (picks, self.tally), self.method,
+                self.source.rows, self.source.columns, self.source.shape, self._numbers(count),
+                limit,
             )  # fmt: skip
             self.unused = self.unused[taken:]
             if taken < count:
@@ -312,10 +319,14 @@ def _or_inf(value: float | None) -> float:
 
 
 @kernel
-def _take_steps(method, state, rows, columns, shape, u, picks, tally, limit):
+def _take_steps(team, state, private, method, rows, columns, shape, u, limit):
     """One step for each line of u, ending before the limit of reads; return how many."""
+    picks, tally = private
+    if not assemble(team):
+        return NEVER
     for k in range(len(u)):
         method.draw(state, u[k], picks)
+        meet(team)
         dense, stored = 0, 0
         if picks[0] >= 0:
             dense += shape[1]
@@ -329,9 +340,12 @@ def _take_steps(method, state, rows, columns, shape, u, picks, tally, limit):
         for b in range(1, len(picks)):
             if picks[b] >= 0:
                 method.column(state, columns, picks[b], picks[b])
+                meet(team)
         if picks[0] >= 0:
             method.row(state, rows, picks[0], picks[0])
+            meet(team)
         method.finish(state)
+        meet(team)
         tally[STEPS] += 1
         tally[DENSE] += dense
         tally[STORED] += stored

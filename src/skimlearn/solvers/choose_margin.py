@@ -36,6 +36,7 @@ from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_labels
 from skimlearn.solvers._margin_skim import MODES, MarginSkim, longest_row
 from skimlearn.solvers._skim import Callback, Source
+from skimlearn.solvers._threads import thread_count
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.extragradient import extragradient
 from skimlearn.solvers.simba import Simba
@@ -69,6 +70,7 @@ class MarginRun:
         mode: str = "las-vegas",
         delta: float = 0.05,
         length: float = 0.0,  # a bound of the lengths of the rows, if it is known
+        n_jobs: int | None = None,
     ) -> None:
         n = source.shape[0]
         if solver not in SOLVERS:
@@ -95,11 +97,12 @@ class MarginRun:
             width=1.0 + batch, nu=float(nu), cap=self.cap, bias=float(bias), q=float(q),
             horizon=float(steps or 0.0),
         )  # fmt: skip
+        threads = thread_count(n_jobs, sum(source.shape))
         self.skim: MarginSkim | None = None
         if solver in ("simba", "tracking"):
             self.skim = MarginSkim(
                 source, rng, y=self.y, settings=self.settings, eps=eps, mode=mode, delta=delta,
-                length=length,
+                length=length, threads=threads,
             )  # fmt: skip
 
     def _predict(self, only_simba: bool, length: float) -> str:

@@ -35,8 +35,19 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import entry, size
-from skimlearn.sampling.blocks import block_room, cut_draw, cut_sums, power_draw, power_sums
-from skimlearn.sampling.cuts import heaviest, water
+from skimlearn.sampling.blocks import BLOCK, block_room, cut_draw, power_draw
+from skimlearn.sampling.cuts import heaviest, shared_water
+from skimlearn.sampling.team import (
+    ALONE,
+    Team,
+    blocks_of,
+    least,
+    meet,
+    share,
+    shared_cut_sums,
+    shared_power_sums,
+    sum_of,
+)
 from skimlearn.sampling.tree import tree_build, tree_draw, tree_nodes, tree_set, tree_total
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._skim import Method
@@ -73,7 +84,9 @@ class State(NamedTuple):
     column_tree: Vector  # of the law that columns are drawn by (sparse rows) or empty
     row_sums: Vector
     column_sums: Vector
+    parts: Vector  # (2, blocks): room for other sums
     scalars: Vector
+    team: Team = ALONE
 
 
 def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float) -> State:
@@ -105,6 +118,7 @@ def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float)
         column_tree=tree_nodes(d) if sparse else none,
         row_sums=block_room(n),
         column_sums=block_room(d),
+        parts=np.zeros((2, len(block_room(max(n, d))))),
         scalars=scalars,
     )
 
@@ -136,7 +150,7 @@ class Simba(Method):
             picks[0] = tree_draw(state.row_tree, u[0])
         else:
             top = state.scalars[TOP]
-            total = cut_sums(state.weights, top, state.row_sums)
+            total = shared_cut_sums(state.team, state.weights, top, state.row_sums)
             state.scalars[TOTAL] = total
             picks[0] = cut_draw(state.weights, top, state.row_sums, total, u[0])
         dual = self.q / (self.q - 1.0)
@@ -144,7 +158,7 @@ class Simba(Method):
             for b in range(1, len(picks)):
                 picks[b] = tree_draw(state.column_tree, u[b])
         elif state.scalars[POWER] > 0.0:
-            total = power_sums(state.s, dual, state.column_sums)
+            total = shared_power_sums(state.team, state.s, dual, state.column_sums)
             for b in range(1, len(picks)):
                 picks[b] = power_draw(state.s, dual, state.column_sums, total, u[b])
         else:
@@ -157,13 +171,14 @@ class Simba(Method):
         scale = norm**self.q * factor ** (1.0 - self.q) / state.s[j] / state.scalars[LENGTH]
         scale /= self.width - 1.0
         soft, tree = len(state.values) > 0, len(state.row_tree) > 0
+        first, last = share(state.team, size(columns, at))
         if soft:
-            for k in range(size(columns, at)):
+            for k in range(first, last):
                 i, value = entry(columns, at, k)
                 state.values[i] += scale * state.y[i] * value
         else:
             scale *= eta
-            for k in range(size(columns, at)):
+            for k in range(first, last):
                 i, value = entry(columns, at, k)
                 z = _clip(scale * state.y[i] * value)
                 state.weights[i] *= 1.0 - z + z * z
@@ -182,19 +197,20 @@ class Simba(Method):
             state.scalars[POWER] = tree_total(state.column_tree)
 
     def finish(self, state):
-        scalars = state.scalars
+        scalars, team = state.scalars, state.team
+        first, last = share(team, len(state.weights))
         if len(state.mass) > 0:
             factor = 1.0 / scalars[TOTAL]
-            for i in range(len(state.mass)):
+            for i in range(first, last):
                 state.mass[i] += factor * min(state.weights[i], scalars[TOP])
         if len(state.values) > 0:
             _apply(self, state)
         if self.cap < 1.0:
-            scalars[TOP] = water(state.weights, self.cap, scalars[TOP])
+            scalars[TOP] = shared_water(team, state.weights, self.cap, scalars[TOP], state.parts)
         scalars[T] += 1.0
         if scalars[T] % RESCALE == 0.0:
-            largest = np.max(state.weights)
-            for i in range(len(state.weights)):
+            largest = -least(team, state.weights, -1.0, state.parts[0])
+            for i in range(first, last):
                 state.weights[i] = max(state.weights[i] / largest, FLOOR)
             scalars[TOP] /= largest
             if len(state.row_tree) > 0:
@@ -204,28 +220,34 @@ class Simba(Method):
 @kernel
 def add_row(method, state, rows, at, i):
     """Add a row to s, and what the mean of x needs to be told."""
-    scalars, sign = state.scalars, state.y[i]
+    scalars, sign, team, lengths = state.scalars, state.y[i], state.team, state.parts[0]
     factor, _ = _factor(method, state)
     scalars[FACTORS] += factor
     now = scalars[FACTORS]
-    state.counts[i] += 1.0
+    if team.rank == 0:
+        state.counts[i] += 1.0
     dual = method.q / (method.q - 1.0)
-    length = 0.0
-    if method.q == 2.0:
-        for k in range(size(rows, at)):
-            j, value = entry(rows, at, k)
-            state.s[j] += sign * value
-            state.late[j] += now * (sign * value)
-            length += value * value
-    else:
-        for k in range(size(rows, at)):
-            j, value = entry(rows, at, k)
-            state.late[j] += _link(state.s[j], dual) * (now - state.last[j])
-            state.last[j] = now
-            state.s[j] += sign * value
-            length += abs(value) ** dual
+    first, last = share(team, size(rows, at))
+    block = np.uint64(BLOCK)
+    for start in range(first, last, block):
+        part = 0.0
+        if method.q == 2.0:
+            for k in range(start, min(start + block, last)):
+                j, value = entry(rows, at, k)
+                state.s[j] += sign * value
+                state.late[j] += now * (sign * value)
+                part += value * value
+        else:
+            for k in range(start, min(start + block, last)):
+                j, value = entry(rows, at, k)
+                state.late[j] += _link(state.s[j], dual) * (now - state.last[j])
+                state.last[j] = now
+                state.s[j] += sign * value
+                part += abs(value) ** dual
+        lengths[np.int64(start) // BLOCK] = part
     if len(state.column_tree) == 0:
-        scalars[POWER] = power_sums(state.s, dual, state.column_sums)
+        scalars[POWER] = shared_power_sums(team, state.s, dual, state.column_sums)
+    length = sum_of(lengths[: blocks_of(size(rows, at))])
     scalars[LENGTH] = max(scalars[LENGTH], length ** (1.0 / dual))
 
 
@@ -271,18 +293,32 @@ def _apply(method, state):
     """Give slack and bias to the rows that p weighs most, and multiply the weights."""
     n, scalars, weights = len(state.y), state.scalars, state.weights
     eta, bias = _eta(method, state), 0.0
+    first, last = share(state.team, n)
     if method.bias > 0.0:
-        lean = 0.0
-        for i in range(n):
-            lean += state.y[i] * min(weights[i], scalars[TOP])
+        lean = _lean(state)
         if abs(lean) > 1e-12 * scalars[TOTAL]:
             bias = math.copysign(1.0, lean)
         scalars[BIASES] += bias
-    cut, share = np.inf, 0.0
+    cut, rest = np.inf, 0.0
     if method.nu > 0.0:
-        cut, share = heaviest(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
-    for i in range(n):
-        slack = 2.0 if weights[i] > cut else (share if weights[i] == cut else 0.0)
+        cut, rest = heaviest(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
+    for i in range(first, last):
+        slack = 2.0 if weights[i] > cut else (rest if weights[i] == cut else 0.0)
         z = _clip(eta * (state.values[i] + slack + bias * state.y[i]))
         weights[i] *= 1.0 - z + z * z
         state.values[i] = 0.0
+
+
+@kernel
+def _lean(state):
+    """The weight of one class over that of the other."""
+    y, weights, top = state.y, state.weights, state.scalars[TOP]
+    first, last = share(state.team, len(y))
+    block = np.uint64(BLOCK)
+    for start in range(first, last, block):
+        part = 0.0
+        for i in range(start, min(start + block, last)):
+            part += y[i] * min(weights[i], top)
+        state.row_sums[np.int64(start) // BLOCK] = part
+    meet(state.team)
+    return sum_of(state.row_sums)

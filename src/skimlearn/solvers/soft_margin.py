@@ -88,6 +88,7 @@ def soft_margin(
     max_steps: int | None = None,
     max_seconds: float | None = None,
     random_state: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
 ) -> SoftMargin:
     """A soft-margin SVM from a part of the rows and columns.
 
@@ -120,6 +121,9 @@ def soft_margin(
         Stop before more stored entries are read than that, or after so many steps or seconds.
     random_state : int, Generator or None
         Source of randomness.
+    n_jobs : int or None, default=None
+        Threads that share the n + d numbers of a step of "simba" (without nu) and "tracking", where
+        the data is dense and large enough for it to pay; -1 for all cores. The result is the same.
 
     Returns
     -------
@@ -155,6 +159,7 @@ def soft_margin(
         eps=eps,
         mode=mode,
         delta=delta,
+        n_jobs=n_jobs,
     )
     return explained(run, run.run(limits))
 

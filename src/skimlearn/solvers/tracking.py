@@ -28,9 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import dot, entry, size
-from skimlearn.sampling.blocks import BLOCK, cut_draw, cut_sums, pick_block
-from skimlearn.sampling.cuts import select, water
+from skimlearn.data.rows import entry, size
+from skimlearn.sampling.blocks import BLOCK, cut_draw, pick_block
+from skimlearn.sampling.cuts import select, shared_water
+from skimlearn.sampling.team import blocks_of, least, meet, share, shared_cut_sums, sum_of
 from skimlearn.sampling.tree import tree_draw, tree_set
 from skimlearn.solvers.simba import (
     BIASES,
@@ -69,7 +70,7 @@ class Tracking(Simba):
 
     def draw(self, state, u, picks):
         top = state.scalars[TOP]
-        total = cut_sums(state.weights, top, state.row_sums)
+        total = shared_cut_sums(state.team, state.weights, top, state.row_sums)
         state.scalars[TOTAL] = total
         picks[0] = cut_draw(state.weights, top, state.row_sums, total, u[0])
         factor = _direction(state)
@@ -91,10 +92,13 @@ class Tracking(Simba):
     def column(self, state, columns, at, j):
         factor = _direction(state)
         before, now = state.tracked[j], factor * state.s[j]
-        state.tracked[j] = now
+        meet(state.team)  # all have seen what it was before
+        if state.team.rank == 0:
+            state.tracked[j] = now
         state.scalars[SIZE] += now * now - before * before
         change = now - before
-        for k in range(size(columns, at)):
+        first, last = share(state.team, size(columns, at))
+        for k in range(first, last):
             i, value = entry(columns, at, k)
             state.responses[i] += change * (state.y[i] * value)
         if len(state.column_tree) > 0:
@@ -104,9 +108,9 @@ class Tracking(Simba):
         scalars, sign = state.scalars, state.y[i]
         if self.bias > 0.0 and scalars[POWER] > 0.0:
             # <x_i, x> of rows at the margin, the later ones weighted more: the middle is -bias
-            side, share = (PLUS if sign > 0.0 else MINUS), 4.0 / (scalars[T] + 4.0)
-            response = _direction(state) * dot(rows, at, state.s)
-            scalars[side] += share * (response - scalars[side])
+            side, part = (PLUS if sign > 0.0 else MINUS), 4.0 / (scalars[T] + 4.0)
+            response = _direction(state) * _response(state, rows, at)
+            scalars[side] += part * (response - scalars[side])
         before = scalars[POWER]
         add_row(self, state, rows, at, i)
         if len(state.column_tree) > 0:
@@ -127,16 +131,17 @@ class Tracking(Simba):
     def finish(self, state):
         scalars, mass, weights = state.scalars, state.mass, state.weights
         factor, top = 1.0 / scalars[TOTAL], scalars[TOP]
-        for i in range(np.uint64(len(mass))):
+        first, last = share(state.team, len(mass))
+        for i in range(first, last):
             mass[i] += factor * min(weights[i], top)
         if scalars[SIZE] > 0.0:
             _hedge(state)
         scalars[T] += 1.0
         turn, cap = 0.0, self.cap
         if self.bias > 0.0:
-            t, share = scalars[T], scalars[SHARE]
-            turn = 1.0 if math.floor(t * share) > math.floor((t - 1.0) * share) else -1.0
-            cap /= share if turn > 0.0 else 1.0 - share
+            t, plus = scalars[T], scalars[SHARE]
+            turn = 1.0 if math.floor(t * plus) > math.floor((t - 1.0) * plus) else -1.0
+            cap /= plus if turn > 0.0 else 1.0 - plus
         _weigh(self, state, turn, cap)
 
 
@@ -147,34 +152,57 @@ def _direction(state):
 
 
 @kernel
+def _response(state, rows, at):
+    """The product of a row and s."""
+    sums, block = state.column_sums, np.uint64(BLOCK)
+    first, last = share(state.team, size(rows, at))
+    for start in range(first, last, block):
+        part = 0.0
+        for k in range(start, min(start + block, last)):
+            j, value = entry(rows, at, k)
+            part += state.s[j] * value
+        sums[np.int64(start) // BLOCK] = part
+    meet(state.team)
+    total = sum_of(sums[: blocks_of(size(rows, at))])
+    meet(state.team)  # before s and the sums are changed
+    return total
+
+
+@kernel
 def _hedge(state):
     """Add the responses, less their mean, to the losses of the rows."""
     scalars, responses, losses = state.scalars, state.responses, state.losses
-    n = np.uint64(len(losses))
+    n, block = len(losses), np.uint64(BLOCK)
+    totals, squares = state.parts[0, : blocks_of(n)], state.parts[1, : blocks_of(n)]
+    first, last = share(state.team, n)
     factor = 1.0 / math.sqrt(scalars[SIZE])
-    total, squares = 0.0, 0.0
-    for i in range(n):
-        total += responses[i]
-    mean = factor * total / n
-    for i in range(n):
-        loss = factor * responses[i] - mean
-        losses[i] += loss
-        squares += loss * loss
-    scalars[SPREAD] += squares / n
+    for start in range(first, last, block):
+        part = 0.0
+        for i in range(start, min(start + block, last)):
+            part += responses[i]
+        totals[np.int64(start) // BLOCK] = part
+    meet(state.team)
+    mean = factor * sum_of(totals) / n
+    for start in range(first, last, block):
+        part = 0.0
+        for i in range(start, min(start + block, last)):
+            loss = factor * responses[i] - mean
+            losses[i] += loss
+            part += loss * loss
+        squares[np.int64(start) // BLOCK] = part
+    meet(state.team)
+    scalars[SPREAD] += sum_of(squares) / n
 
 
 @kernel
 def _weigh(method, state, turn, cap):
     """Weigh the rows by their losses, those of one class if it is its turn; and find the cut."""
-    y, losses, weights, scalars = state.y, state.losses, state.weights, state.scalars
-    n = np.uint64(len(losses))
-    least, members = _least(losses), len(y)
+    y, losses, scalars = state.y, state.losses, state.scalars
+    lowest, members = 0.0, len(y)
     if turn != 0.0:
-        least, members = np.inf, 0
-        for i in range(n):
-            if y[i] == turn:
-                least = min(least, losses[i])
-                members += 1
+        lowest, members = _least_of_class(state, turn)
+    else:
+        lowest = least(state.team, losses, 1.0, state.parts[0])
     entropy = math.log(max(2.0, min(len(y), len(y) * method.cap)))
     spread = max(scalars[SPREAD], 1e-300)
     # fast at first, when rows that stand out are to be found; slower later, to balance them
@@ -182,49 +210,65 @@ def _weigh(method, state, turn, cap):
     eta = rate * math.sqrt(entropy / spread)
     if cap * members <= 1.0 + 1e-9:
         eta = 0.0  # all are at the cap
-    _exponentials(state, turn, eta, least)
+    _exponentials(state, turn, eta, lowest)
     scalars[TOP] = np.inf
     if cap < 1.0 and eta > 0.0:
-        scalars[TOP] = water(weights, cap, np.inf)
+        scalars[TOP] = _cut(state, cap)
         if scalars[TOP] < FAR:  # few rows are far worse than all others: measure from the cut
             _exponentials(state, turn, eta, _level(state, turn, math.ceil(1.0 / cap - 1e-9)))
-            scalars[TOP] = water(weights, cap, np.inf)
+            scalars[TOP] = _cut(state, cap)
 
 
 @kernel
-def _exponentials(state, turn, eta, least):
+def _cut(state, cap):
+    return shared_water(state.team, state.weights, cap, np.inf, state.parts)
+
+
+@kernel
+def _exponentials(state, turn, eta, lowest):
     y, losses, weights = state.y, state.losses, state.weights
-    n = np.uint64(len(losses))
-    for i in range(n):
-        weights[i] = _exponential(eta * (least - losses[i]))
+    first, last = share(state.team, len(losses))
+    for i in range(first, last):
+        weights[i] = _exponential(eta * (lowest - losses[i]))
     if turn != 0.0:
-        for i in range(n):
+        for i in range(first, last):
             weights[i] *= 0.5 + 0.5 * turn * y[i]
 
 
 @kernel
 def _level(state, turn, rank):
     """The loss of this rank, from below, among the rows that take part."""
-    count = 0
-    for i in range(len(state.y)):
-        if turn == 0.0 or state.y[i] == turn:
-            state.values[count] = state.losses[i]
-            count += 1
-    return select(state.values[:count], min(rank, count) - 1)
+    level = state.parts[0, :1]
+    meet(state.team)  # others may still read what parts held before
+    if state.team.rank == 0:
+        count = 0
+        for i in range(len(state.y)):
+            if turn == 0.0 or state.y[i] == turn:
+                state.values[count] = state.losses[i]
+                count += 1
+        level[0] = select(state.values[:count], min(rank, count) - 1)
+    meet(state.team)
+    return level[0]
 
 
 @kernel
-def _least(x):
-    """The least entry, by four at a time: a processor then need not wait for each comparison."""
-    a = b = c = d = x[0]
-    for i in range(0, len(x) - 3, 4):
-        a = min(a, x[i])
-        b = min(b, x[i + 1])
-        c = min(c, x[i + 2])
-        d = min(d, x[i + 3])
-    for i in range(len(x) // 4 * 4, len(x)):
-        a = min(a, x[i])
-    return min(min(a, b), min(c, d))
+def _least_of_class(state, turn):
+    """The least loss of one class, and how many rows it has."""
+    y, losses, parts = state.y, state.losses, state.parts
+    first, last = share(state.team, len(losses))
+    lowest, members = np.inf, 0.0
+    for i in range(first, last):
+        if y[i] == turn:
+            lowest = min(lowest, losses[i])
+            members += 1.0
+    meet(state.team)  # others may still read what parts held before
+    parts[0, state.team.rank], parts[1, state.team.rank] = lowest, members
+    meet(state.team)
+    members = 0.0
+    for rank in range(state.team.size):
+        lowest = min(lowest, parts[0, rank])
+        members += parts[1, rank]
+    return lowest, int(members)
 
 
 @kernel
@@ -257,14 +301,15 @@ def _weight(state, factor, j):
 
 @kernel
 def _change_sums(state, factor):
-    total = 0.0
-    for b in range(len(state.column_sums)):
+    first, last = share(state.team, len(state.s))
+    block = np.uint64(BLOCK)
+    for start in range(first, last, block):
         part = 0.0
-        for j in range(np.uint64(b * BLOCK), np.uint64(min((b + 1) * BLOCK, len(state.s)))):
+        for j in range(start, min(start + block, last)):
             part += _weight(state, factor, j)
-        state.column_sums[b] = part
-        total += part
-    return total
+        state.column_sums[np.int64(start) // BLOCK] = part
+    meet(state.team)
+    return sum_of(state.column_sums)
 
 
 @kernel
