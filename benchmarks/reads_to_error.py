@@ -7,7 +7,7 @@ parameters (of a grid) and its best answer (last iterate, mean, tail) for each p
 the same ledger. No solver is told when to stop: an error counts as reached if it still holds at the
 next look. Medians over seeds (5; 15 for the rare rows, 10 for the map), with the range.
 
-rare     A few rows decide: most rows show one direction, one row in 200 (1,000) another one. The
+rare     A few rows decide: most rows show one direction, one row in 200 (1,000; 2,000) another one. The
          error is that of the worse kind. Reading only rows, one has to find the rare ones first.
 teacher  Labels of a linear teacher, a part R of them flipped. Upper bounds of theory: SIMBA needs
          about (R + delta) times the reads of SGD to an error of R + delta, where d is large.
@@ -166,7 +166,7 @@ def rare_part(options, report):
     n, d = (2000, 5000) if options.quick else (8000, 20_000)
     report("\n== rare rows that decide ==")
     found = {}
-    for rare in (200,) if options.quick else (200, 1000):
+    for rare in (200,) if options.quick else (200, 1000, 2000):
         task = rare_task(n, d, rare, tests=600)
         report(f"\n(both orders of the matrix: {task.matrix.seconds:.2g} s, once)")
         settings = settings_of("tracking", (0.0,), (1, 2, 4)) + settings_of("simba", (0.0,), (1, 2))
