@@ -8,7 +8,7 @@ the same ledger. No solver is told when to stop: an error counts as reached if i
 next look. Medians over seeds (5; 15 for the rare rows, 10 for the map), with the range.
 
 rare     A few rows decide: most rows show one direction, one row in 200 (1,000; 2,000) another one.
-         The error is that of the worse kind. Reading only rows, one has to find the rare ones first.
+         The error is that of the worse kind. Who reads only rows has to find the rare ones first.
 teacher  Labels of a linear teacher, a part R of them flipped. Upper bounds of theory: SIMBA needs
          about (R + delta) times the reads of SGD to an error of R + delta, where d is large.
 real     Data sets, to within 1 % (or one test row) of the best error that any solver ends with.
