@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from skimlearn import Oracle, Status, max_margin, soft_margin
 from skimlearn.data.columns import as_matrix
@@ -53,6 +54,20 @@ def test_every_solver_brackets_the_optimum(solver, kappa, bias, seed):
 def test_the_choice_is_as_predicted_and_named(options, solver):
     X, y = cloud(0)
     assert max_margin(X, y, random_state=0, **options).solver == solver
+
+
+@pytest.mark.parametrize(
+    ("mode", "solver"),
+    [("las-vegas", "working-set"), ("high-probability", "simba"), ("monte-carlo", "simba")],
+)
+def test_sparse_rows_are_not_tracked(mode, solver):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((80, 500), density=0.01, rng=rng, format="csr")
+    X += sp.csr_array(
+        (rng.choice([-1.0, 1.0], size=80), (np.arange(80), np.zeros(80, int))), X.shape
+    )
+    y = np.sign(X[:, [0]].toarray()[:, 0])
+    assert max_margin(X, y, eps=1.0, mode=mode, random_state=0).solver == solver
 
 
 def test_an_oracle_is_tracked():

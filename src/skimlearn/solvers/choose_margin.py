@@ -16,9 +16,11 @@ solver             what it is good for
     steps:        (n + d) log n (R / eps)^2 / 2       (half of what the steps of simba need)
     working set:  6 M                                 (measured: 4 to 9 passes)
 
-and takes the steps if they are cheaper, if there is an `Oracle`, or if no proof is wanted. Steps
-that have read 6 M entries without a proof hand over to the working set, which begins with the rows
-that they drew.
+and takes the steps if they are cheaper, if there is an `Oracle`, or if no proof is wanted. Sparse
+rows (fewer than 3 of 100 entries stored) go to the working set, or to simba where that can't be:
+there a column costs many rows, and tracking reads more than it learns (`benchmarks/reads_to_error.py`
+draws the map). Steps that have read 6 M entries without a proof hand over to the working set, which
+begins with the rows that they drew.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ __all__ = ["SOLVERS", "MarginRun"]
 Vector = NDArray[np.float64]
 SOLVERS = ("auto", "simba", "tracking", "extragradient", "working-set")
 PASSES = 6.0  # that a working set takes
+SPARSE = 0.03  # the part of the entries that is stored, below which columns cost too much
 
 
 class MarginRun:
@@ -109,15 +112,18 @@ class MarginRun:
         """The algorithm that reads least, by the estimates at the head of this module."""
         if only_simba or self.mode == "monte-carlo":
             return "simba"
-        if not isinstance(self.source, Matrix) or self.mode == "high-probability":
+        if not isinstance(self.source, Matrix):
             return "tracking"
         n, d = self.source.shape
+        sparse = self.source.entries < SPARSE * n * d
+        if self.mode == "high-probability":
+            return "simba" if sparse else "tracking"
         longest = norms(self.source.rows).max() if length == 0.0 else length
         if not 1e-60 < longest < 1e60:
             return "simba"  # squares of squares, which the others take, would vanish or overflow
         steps = 0.5 * math.log(max(n, 2)) * (longest / self.eps) ** 2
         line_pair = (n + d) * self.source.entries / (n * d)  # a row and a column, on average
-        cheap = steps * line_pair < PASSES * self.source.entries
+        cheap = not sparse and steps * line_pair < PASSES * self.source.entries
         return "tracking" if cheap else "working-set"
 
     def set_eps(self, eps: float) -> None:
