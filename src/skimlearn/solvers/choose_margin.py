@@ -18,9 +18,9 @@ solver             what it is good for
 
 and takes the steps if they are cheaper, if there is an `Oracle`, or if no proof is wanted. Sparse
 rows (fewer than 3 of 100 entries stored) go to the working set, or to simba where that can't be:
-there a column costs many rows, and tracking reads more than it learns (`benchmarks/reads_to_error.py`
-draws the map). Steps that have read 6 M entries without a proof hand over to the working set, which
-begins with the rows that they drew.
+there a column costs many rows, and tracking reads more than it learns; the map that
+`benchmarks/reads_to_error.py` draws shows it. Steps that have read 6 M entries without a proof hand
+over to the working set, which begins with the rows that they drew.
 """
 
 from __future__ import annotations
