@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.result import Certificate
+from skimlearn.result import Certificate, Result, Status
 
 __all__ = ["Bounds", "Limits"]
 
 Vector = NDArray[np.float64]
+Shape = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +68,21 @@ class Bounds:
         """The bounds as they are shown to a user."""
         pair = (self.lower, self.upper) if self.maximize else (self.upper, self.lower)
         return Certificate(*pair, self.maximize, self.failure)
+
+    def result(
+        self, status: Status, fallback: tuple[Vector, float, Vector], run: Any, shape: Shape
+    ) -> Result:
+        """The best answer so far; what no bound stands behind is taken from the fallback."""
+        x, bias, p = fallback
+        return Result(
+            x=x if self.x is None else self.x,
+            bias=bias if self.x is None else self.bias,
+            p=p if self.p is None else self.p,
+            certificate=self.certificate,
+            reads=run.reads,
+            seconds=run.seconds,
+            epochs=run.reads.dense / (shape[0] * shape[1]),
+            status=status,
+            history=list(run.history),
+            solver=run.name,
+        )

@@ -83,18 +83,4 @@ class Passes(ABC):
 
     def result(self, status: Status) -> Result:
         """The best answer so far."""
-        x, bias, p = self.fallback()
-        best = self.bounds
-        n, d = self.shape
-        return Result(
-            x=x if best.x is None else best.x,
-            bias=bias if best.x is None else best.bias,
-            p=p if best.p is None else best.p,
-            certificate=best.certificate,
-            reads=self.reads,
-            seconds=self.seconds,
-            epochs=self.reads.dense / (n * d),
-            status=status,
-            history=list(self.history),
-            solver=self.name,
-        )
+        return self.bounds.result(status, self.fallback(), self, self.shape)

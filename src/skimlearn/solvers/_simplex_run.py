@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
-from skimlearn.data.rows import Csr
+from skimlearn.data.rows import size
 from skimlearn.result import Result
 from skimlearn.solvers._core_set import Finish
 from skimlearn.solvers._limits import Limits
@@ -266,12 +266,7 @@ class SimplexRun(Skim):
     def _column(self, j: int) -> Vector:
         """Column j, read for a proof."""
         if isinstance(self.source, Matrix):
-            columns = self.source.columns
-            self.certified += (
-                int(columns.starts[j + 1] - columns.starts[j])
-                if isinstance(columns, Csr)
-                else self.source.shape[0]
-            )
+            self.certified += int(size(self.source.columns, j))
             return self.source.column(j)
         before = self.source.reads
         try:

@@ -181,21 +181,7 @@ class Skim(ABC):
 
     def result(self, status: Status) -> Result:
         """The best answer so far."""
-        x, bias, p = self.fallback()
-        best = self.bounds
-        n, d = self.source.shape
-        return Result(
-            x=x if best.x is None else best.x,
-            bias=bias if best.x is None else best.bias,
-            p=p if best.p is None else best.p,
-            certificate=best.certificate,
-            reads=self.reads,
-            seconds=self.seconds,
-            epochs=self.reads.dense / (n * d),
-            status=status,
-            history=list(self.history),
-            solver=self.name,
-        )
+        return self.bounds.result(status, self.fallback(), self, self.source.shape)
 
     def advance(self, steps: int, max_reads: float | None) -> bool:
         """Go on to so many steps; True if the limit of reads ended it before."""

@@ -28,7 +28,8 @@ from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle
 from skimlearn.data.rows import Csr, Dense, Rows, lengths, responses
 from skimlearn.result import Certificate, Result
-from skimlearn.solvers.simplex_qp import as_vector, simplex_qp
+from skimlearn.solvers._margin_bounds import as_labels
+from skimlearn.solvers.simplex_qp import simplex_qp
 
 __all__ = ["hard_margin", "l2_svm", "shortest_vector"]
 
@@ -197,14 +198,14 @@ def _responses(A: Matrix | Oracle, w: Vector) -> tuple[Vector, int]:
 def _with_signs(X: Any, y: ArrayLike) -> tuple[Matrix | Oracle, Vector]:
     """The rows times their labels: y_i x_i."""
     if isinstance(X, Oracle):
-        signs = _as_signs(y, X.shape[0])
+        signs = as_labels(y, X.shape[0])
         oracle = Oracle(
             X.shape, row=lambda i: signs[i] * X.row(i), column=lambda j: signs * X.column(j),
             rows_norm=X.rows_norm, max_reads=X.max_reads, cache_bytes=0,
         )  # fmt: skip
         return oracle, signs
     matrix = as_matrix(X)
-    signs = _as_signs(y, matrix.shape[0])
+    signs = as_labels(y, matrix.shape[0])
     return Matrix(_scaled(matrix.rows, signs, 0), _scaled(matrix.columns, signs, 1)), signs
 
 
@@ -217,10 +218,3 @@ def _scaled(rows: Rows, signs: Vector, axis: int) -> Rows:
     else:
         factors = signs[rows.columns]
     return Csr(rows.values * factors.astype(kind), rows.columns, rows.starts, rows.width)
-
-
-def _as_signs(y: ArrayLike, n: int) -> Vector:
-    signs = as_vector(y, n, "y")
-    if not np.isin(signs, (-1.0, 1.0)).all():
-        raise ValueError(f"y holds {np.unique(signs)[:5]}: the labels must be +1 and -1")
-    return signs
