@@ -22,7 +22,7 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import lengths
 from skimlearn.solvers import pegasos, sgd
 from skimlearn.solvers._margin_skim import MarginSkim
-from skimlearn.solvers.simba import FACTORS, Simba, T
+from skimlearn.solvers.simba import Simba, T
 from skimlearn.solvers.tracking import Tracking
 
 ANSWERS = ("last", "mean", "tail")
@@ -175,8 +175,8 @@ class SkimRun(Run):
         self.nnz += int(self.costs[0][rows].sum() + self.costs[1][columns].sum())
 
     def answers(self):
-        state, scalars = self.skim.state, self.skim.state.scalars
-        total, steps = scalars[FACTORS] * state.s - state.late, float(scalars[T])
+        state, steps = self.skim.state, float(self.skim.state.scalars[T])
+        total = self.skim.sum_of_x().copy()
         if steps >= 2.0 * self.marks[-1][0]:
             self.marks = [*self.marks[-1:], (steps, total)]
         return np.stack([state.s, total, total - self.marks[0][1]], axis=1)

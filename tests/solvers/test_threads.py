@@ -88,13 +88,13 @@ def test_the_steps_are_the_same_to_the_bit(method, shape, threads):
         assert_same(one, many)
 
 
-def test_a_cut_far_below_the_largest_weight_is_the_same():
+def test_weights_far_from_the_level_of_the_step_before_are_the_same():
     X, y = make_data(1000, 300)
-    X[:20] *= -100.0  # few rows that are far worse than all others
-    one, many = (begin(X, y, Tracking(cap=CAP), count) for count in (1, 3))
+    X[0] *= -100.0  # a row that is far worse than all others
+    one, many = (begin(X, y, Tracking(), count) for count in (1, 3))
     for skim in (one, many):
         skim.advance(100, None)
-        assert skim.state.values.any()  # used for that only
+        assert skim.state.spare.any()  # used for that only
     assert_same(one, many)
 
 

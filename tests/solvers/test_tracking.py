@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from margins import exact_margin, holds, make_cap, make_margin
 from skimlearn import Matrix, Oracle, Status, max_margin, soft_margin
 from skimlearn.data.columns import as_matrix
-from skimlearn.solvers import tracking
+from skimlearn.sampling.cuts import water
+from skimlearn.solvers import _hedge
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers.choose_margin import MarginRun
-from skimlearn.solvers.simba import BIASES, SIZE, SPREAD, TOP, make_state
-from skimlearn.solvers.tracking import Tracking
+from skimlearn.solvers.simba import BIASES, TOP
+from skimlearn.solvers.tracking import EARLY, SIZE, SPREAD, Tracking, make_state
 
 
 class Reference:
@@ -29,14 +30,16 @@ class Reference:
         self.p, self.counts, self.mass = np.full(n, 1.0 / n), np.zeros(n), np.zeros(n)
         self.s, self.z, self.leaves, self.xs = np.zeros((4, d))
         self.losses, self.spread, self.t, self.length = np.zeros(n), 0.0, 0, length
-        self.middles = {1.0: 0.0, -1.0: 0.0}
+        self.summed = 0
+        self.middles, self.levels = {1.0: 0.0, -1.0: 0.0}, {True: 0.0, False: 0.0}
+        self.scale = 0.0  # of s, when the law of the columns was formed
 
     def x(self):
         size = np.linalg.norm(self.s)
         return self.s / size if size > 0.0 else self.s
 
     def law(self):
-        return ((self.x() - self.z) ** 2 * len(self.s)) ** 16
+        return ((self.scale * self.s - self.z) ** 2 * len(self.s)) ** 16
 
     def step(self, u):
         i = drawn(self.p, u[0])
@@ -51,16 +54,22 @@ class Reference:
         if self.bias and self.s.any():
             before = self.middles[self.y[i]]
             self.middles[self.y[i]] += 4.0 / (self.t + 4.0) * (self.X[i] @ x - before)
-        if self.s.any():
-            size = np.linalg.norm(self.s)
-            self.xs += x * min(1.0, size / (math.sqrt(2.0 * (self.t + 1)) * self.length))
         self.length = max(self.length, float(np.linalg.norm(self.A[i])))
+        before = self.s @ self.s
         self.s = self.s + self.A[i]
+        now = self.s @ self.s
+        self.scale = 1.0 / math.sqrt(now) if now > 0.0 else 0.0
+        if 0.75 * now < before < 1.25 * now and not self.sparse:
+            self.scale = 1.0 / math.sqrt(before)  # close enough, and known before
         touched = np.flatnonzero(self.A[i])
         self.leaves[touched] = self.law()[touched]
         self.counts[i] += 1.0
-        self.mass += self.p
         self.t += 1
+        if self.t * (math.sqrt(1.25) - 0.5) % 1.0 < 0.125:
+            size = np.linalg.norm(self.s)
+            self.xs += self.x() * min(1.0, size / (math.sqrt(2.0 * self.t) * self.length))
+            self.mass += self.p
+            self.summed += 1
         if self.z.any():
             c = self.A @ self.z / np.linalg.norm(self.z)
             self.losses += c - c.mean()
@@ -79,9 +88,16 @@ class Reference:
         entropy = math.log(max(2.0, min(n, n * self.cap)))
         rate = 0.2 + 0.8 / (1.0 + self.t / 32.0)
         eta = rate * math.sqrt(entropy / max(self.spread, 1e-300))
-        z = np.where(part, eta * (self.losses[part].min() - self.losses), -np.inf)
-        w = np.where(part, np.maximum(1.0 + np.maximum(z, -256.0) / 256.0, 0.0) ** 256, 0.0)
-        return capped(w, cap)
+        side = not self.bias or plus
+        level, losses = self.levels[side], self.losses[part]
+        w, size = exponentials(eta * (level - losses), cap)
+        if not 1e-8 < size < 1e8:
+            level = np.sort(losses)[min(math.ceil(1.0 / cap - 1e-9), len(losses)) - 1]
+            w, size = exponentials(eta * (level - losses), cap)
+        self.levels[side] = level - math.log(size) / eta
+        p = np.zeros(n)
+        p[part] = capped(w, cap)
+        return p
 
     @property
     def b(self):
@@ -93,6 +109,14 @@ class Reference:
 
 def drawn(weights, u):
     return int(np.searchsorted(np.cumsum(weights), u * weights.sum(), side="right"))
+
+
+def exponentials(z, cap):
+    """(1 + u + u^2 / 2)^64, and their cut, or where it would be if a weight were above the cap."""
+    u = np.clip(z / 64.0, -1.0, 0.5)
+    w = (1.0 + u + u * u / 2.0) ** 64
+    heavy = w.max() > cap * w.sum() * (1.0 + 1e-12)
+    return w, water(w, cap, np.inf) if heavy else cap * w.sum()
 
 
 def capped(w, cap):
@@ -145,8 +169,10 @@ def follow(source, X, y, steps, seed, *, batch=1, sparse=False, **options):
         assert scalars[SPREAD] == pytest.approx(reference.spread, rel=1e-5, abs=1e-12)
         np.testing.assert_allclose(current(skim), reference.p, rtol=1e-3, atol=1e-7)
         np.testing.assert_allclose(state.mass, reference.mass, rtol=1e-3, atol=1e-6 * k)
+        np.testing.assert_allclose(skim.sum_of_x(), reference.xs, atol=1e-6 * k)
         x, bias = skim._answer()
-        np.testing.assert_allclose(x, reference.xs / k, atol=1e-6)
+        mean = reference.x() if k <= EARLY else reference.xs / reference.summed
+        np.testing.assert_allclose(x, mean, atol=1e-6)
         if reference.bias:
             assert scalars[BIASES] == pytest.approx(reference.b, rel=1e-5, abs=1e-7)
             assert bias == pytest.approx(reference.b * np.linalg.norm(x), rel=1e-5, abs=1e-7)
@@ -251,6 +277,20 @@ def test_the_limit_of_reads_holds_to_the_entry(limit):
     assert result.reads.nnz == (0 if limit < 9 else 9 + (limit - 9) // 39 * 39)
 
 
+def test_where_a_bound_asks_for_the_mean_of_all_p_it_is_that():
+    X, y = make_rows(7)
+    settings = Tracking(bias=1.0)
+    skim = MarginSkim(
+        as_matrix(X), np.random.default_rng(0), y=y, settings=settings, eps=1e-9,
+        mode="high-probability",
+    )  # fmt: skip
+    total = np.zeros(len(y))
+    for k in range(1, 40):
+        total += current(skim)
+        skim.advance(k, None)
+        np.testing.assert_allclose(skim.state.mass, total, atol=1e-9 * k)
+
+
 # ----------------------------------------------------------------------------------- the weights
 
 
@@ -264,27 +304,30 @@ def test_weights_where_few_rows_are_far_worse_than_all_others(worst, bias):
     state = make_state(settings, y, 3, sparse=False, length=1.0)
     state.losses[:] = rng.normal(size=n)
     state.losses[:6] -= worst
-    state.scalars[SPREAD] = 3.0
+    eta = math.sqrt(math.log(n * settings.cap) / 3.0)
     turn = 1.0 if bias else 0.0
     cap = settings.cap * (2.0 if bias else 1.0)
-    tracking._weigh(settings, state, turn, cap)
-    w = np.minimum(state.weights, state.scalars[TOP])
+    total, top, level = _hedge.weigh(state, eta, 0.0, 0.0, turn, cap, 0.0)
+    w = np.minimum(state.weights, top)
+    assert total == pytest.approx(w.sum(), rel=1e-9)
     p = w / w.sum()
     part = y == 1.0 if bias else np.ones(n, dtype=bool)
     assert (p[~part] == 0.0).all()
     assert p.max() <= cap * (1 + 1e-9)
-    eta = math.sqrt(math.log(n * settings.cap) / 3.0)
     exact = np.zeros(n)  # with true exponentials, of losses measured from the others
     exact[part] = capped(np.exp(np.minimum(-eta * state.losses[part], 50.0)), cap)
     np.testing.assert_allclose(p, exact, rtol=0.05, atol=1e-6)
+    again = _hedge.weigh(state, eta, 0.0, 0.0, turn, cap, level)  # from there, the cut is at 1
+    assert again[1] == pytest.approx(1.0, rel=0.05)
+    np.testing.assert_allclose(np.minimum(state.weights, again[1]) / again[0], p, rtol=0.05)
 
 
 def test_the_exponential_is_nearly_one_and_bounded():
-    z = np.array([0.0, -0.1, -1.0, -5.0])
-    found = [tracking._exponential(v) for v in z]
-    np.testing.assert_allclose(found, np.exp(z), rtol=0.06)
-    assert tracking._exponential(-300.0) == tracking._exponential(-1e300) == 0.0
-    assert tracking._exponential(1e300) == tracking._exponential(32.0) < 1e14
+    z = np.array([8.0, 0.0, -0.1, -1.0, -5.0])
+    found = [_hedge._exponential(v / 64.0) for v in z]
+    np.testing.assert_allclose(found, np.exp(z), rtol=0.03)
+    assert _hedge._exponential(-1.0) == _hedge._exponential(-1e300) < 1e-19
+    assert _hedge._exponential(1e300) == _hedge._exponential(0.5) < 1e14
 
 
 # ------------------------------------------------------------------------------------ the bounds

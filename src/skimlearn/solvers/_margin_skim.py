@@ -17,6 +17,8 @@ See Clarkson, Hazan and Woodruff (2010), corollaries II.8 to II.11.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +29,12 @@ from skimlearn.data.oracle import Oracle
 from skimlearn.data.rows import Csr, lengths, norms, take
 from skimlearn.sampling.cuts import water
 from skimlearn.sampling.tree import tree_build
+from skimlearn.solvers import simba, tracking
 from skimlearn.solvers._limits import Bounds
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._skim import Skim, Source, combination, not_finite, products
 from skimlearn.solvers._worst import Worst
-from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T, make_state
+from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T
 from skimlearn.solvers.verify import verify
 
 __all__ = ["MODES", "MarginSkim", "longest_row"]
@@ -40,7 +43,6 @@ Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
 MODES = ("monte-carlo", "high-probability", "las-vegas")
 PLAN = 6.0  # steps planned, in units of log n / eps^2: more than half of all runs need less
-EARLY = 64  # steps up to which the last x of tracking is better than the mean of all
 FIRST = 2.0  # steps before a first proof is tried, in the same units
 
 
@@ -65,6 +67,8 @@ class MarginSkim(Skim):
             raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
         if not 0.0 < delta < 1.0:
             raise ValueError(f"delta={delta!r} must lie between 0 and 1")
+        if isinstance(settings, tracking.Tracking) and mode == "high-probability":
+            settings = replace(settings, part=1.0)  # `_trust` asks for the mean of all p
         self.y, self.eps, self.mode, self.delta = y, eps, mode, delta
         self.method = self.settings = settings
         self.name = "tracking" if settings.tracks else "simba"
@@ -76,6 +80,7 @@ class MarginSkim(Skim):
         if mode == "high-probability" and settings.q < 2.0:
             self.euclidean = self._longest(2.0)  # estimates from columns need it
         sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
+        make_state: Any = tracking.make_state if settings.tracks else simba.make_state
         self.state = make_state(settings, y, source.shape[1], sparse=sparse, length=length)
         if isinstance(source, Matrix) and not sparse and settings.nu == 0.0:
             self.threads = threads
@@ -95,18 +100,23 @@ class MarginSkim(Skim):
 
     # ------------------------------------------------------------------------------- the averages
 
+    def sum_of_x(self) -> Vector:
+        """The sum of x over the steps, or over some of them."""
+        state, scalars = self.state, self.state.scalars
+        if self.settings.tracks:
+            return tracking.sum_of_x(state)
+        if self.settings.q == 2.0:
+            return scalars[FACTORS] * state.s - state.late
+        link = np.sign(state.s) * np.abs(state.s) ** (self.exponent - 1.0)
+        return state.late + link * (scalars[FACTORS] - state.last)
+
     def _answer(self) -> tuple[Vector, float]:
         """The mean of x, in the unit ball, and of the bias, over all steps."""
-        state, scalars = self.state, self.state.scalars
-        if self.settings.q == 2.0:
-            total = scalars[FACTORS] * state.s - state.late
-        else:
-            link = np.sign(state.s) * np.abs(state.s) ** (self.exponent - 1.0)
-            total = state.late + link * (scalars[FACTORS] - state.last)
-        x = total / (scalars[T] - self.begun)
-        if self.settings.tracks:  # there the bias belongs to an x of length 1
-            return x, float(scalars[BIASES] * np.linalg.norm(x))
-        return x, float(scalars[BIASES] * scalars[LENGTH] / (scalars[T] - self.begun))
+        if self.settings.tracks:
+            return tracking.mean_of_x(self.state)
+        scalars = self.state.scalars
+        steps = float(scalars[T] - self.begun)
+        return self.sum_of_x() / steps, float(scalars[BIASES] * scalars[LENGTH] / steps)
 
     def _drawn(self) -> Drawn:
         """What was drawn so far: steps, sums of the rows, of their counts and of p."""
@@ -125,10 +135,6 @@ class MarginSkim(Skim):
         if self.steps == 0:
             return np.zeros(d), 0.0, np.full(n, 1.0 / n)
         p = self._since(self.start)[2]
-        length = _norm(self.state.s, 2.0)
-        if self.settings.tracks and self.steps <= EARLY and length > 0.0:
-            # the last x knows of rare rows what the mean has yet to learn
-            return self.state.s / length, float(self.state.scalars[BIASES]), p
         return (*self._answer(), p)
 
     # --------------------------------------------------------------------------------- the bounds
@@ -156,7 +162,9 @@ class MarginSkim(Skim):
         state = self.state
         if self.steps == 0:
             return
-        sums = state.scalars[[FACTORS, POWER]]
+        sums = state.scalars[
+            [FACTORS, POWER, *((tracking.SPREAD,) if self.settings.tracks else ())]
+        ]
         if not (np.isfinite(sums).all() and np.isfinite(state.weights).all()):
             raise not_finite()
         for start in (self.start, self.older):  # the later half forgets how it began
@@ -190,7 +198,8 @@ class MarginSkim(Skim):
         value, factor, bias = self.worst.improve(c, self.y, norm, bias)
         self._answers(value, factor, x, bias, c)
         if len(self.state.mass):
-            p = self._since(self.older)[3]  # less noisy than the counts
+            _, _, counts, p = self._since(self.older)
+            p = p if p.any() else counts  # the former is less noisy
             if self.settings.tracks:  # turns may be uneven: each class is given its mass
                 sides = split(self.y, self.settings.cap, bias=self.settings.bias > 0.0)
                 p = sides.repaired(p)
@@ -239,6 +248,8 @@ class MarginSkim(Skim):
         log = math.log(2.0 / tail)
         linear = 2.0 / 3.0 * log
         error = self.euclidean * (linear + math.sqrt(linear**2 + 2.0 * steps * log)) / steps
+        if not p.any():
+            return
         p = p / p.sum()
         before = self.bounds.upper
         self._dual(_norm(rows, self.exponent) + error, p)

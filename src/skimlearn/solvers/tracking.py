@@ -13,94 +13,160 @@ rows that x gets wrong stand out after a few columns, where an unbiased estimate
 price is a bias towards heavy coordinates as long as z is not close to x, so that this method has no
 guarantee beforehand, unlike `simba`; its bounds are proven in the same way and are as good as any.
 
-Columns are drawn with probability |x_j - z_j|^32: nearly the largest, found in one pass. With a
-free bias the classes take turns, each with its own weights, so that p.y = 0 as the dual problem has
-it; the bias is the middle between the classes, from the responses of the rows when they are read. A
-class too small for half of the mass (all of its rows are at the cap, or it has none) has fewer
-turns, and the bias is as great as it may be: see `_margin_bounds`.
+Columns are drawn with probability |x_j - z_j|^32: nearly the largest, found in the pass that adds
+the row (so ||s|| is that of the step before, unless it changed by more than an eighth). The answer
+is the mean of one x in eight. With a free bias the classes take turns, each with its own weights,
+so that p.y = 0 as the dual problem has it; the bias is the middle between the classes, from the
+responses of the rows when they are read. A class too small for half of the mass (all of its rows
+are at the cap, or it has none) has fewer turns, and the bias is as great as it may be: see
+`_margin_bounds`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import entry, size
-from skimlearn.sampling.blocks import BLOCK, cut_draw, pick_block
-from skimlearn.sampling.cuts import select, shared_water
-from skimlearn.sampling.team import blocks_of, least, meet, share, shared_cut_sums, sum_of
-from skimlearn.sampling.tree import tree_draw, tree_set
-from skimlearn.solvers.simba import (
-    BIASES,
-    LENGTH,
-    MINUS,
-    PLUS,
-    POWER,
-    SHARE,
-    SIZE,
-    SPREAD,
-    TOP,
-    TOTAL,
-    Simba,
-    T,
-    add_row,
-)
+from skimlearn.sampling.blocks import BLOCK, block_room, cut_draw, cut_sums, pick_block
+from skimlearn.sampling.team import ALONE, Team, blocks_of, meet, share, sum_of
+from skimlearn.sampling.tree import tree_draw, tree_nodes, tree_set
+from skimlearn.solvers._hedge import weigh
+from skimlearn.solvers._margin_bounds import split
+from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, TOTAL, Simba, T
 
-__all__ = ["Tracking"]
+__all__ = ["State", "Tracking", "make_state"]
 
-FAR = 1e-12  # a cut so far below the largest weight that the weights there lose their digits
+Vector = NDArray[np.float64]
+
+# positions in the scalars, behind those of simba: mean responses of the two classes; the mass of
+# class +1 (with a bias); ||z||^2; the sum of the variances; sum and sum of squares of r; x / s when
+# the law of the columns was formed; how many x are in their sum; the levels of the weights of both
+# classes, and their rows
+PLUS, MINUS, SHARE, SIZE, SPREAD, SUM, SQUARES, LAW, SUMMED, LEVELS, MEMBERS = *range(7, 17), 18
+# the means are formed of the steps t with t GOLDEN - floor(t GOLDEN) < some part: in no way in tune
+# with the turns of the classes
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+EARLY = 64  # steps up to which the last x is better than the mean
+
+
+class State(NamedTuple):
+    """Where a run stands."""
+
+    y: Vector  # labels
+    weights: Vector  # p, up to a factor; those above TOP count as TOP
+    counts: Vector  # how often each row was drawn
+    mass: Vector  # sum of p over a part of the steps
+    s: Vector  # sum of the rows drawn
+    late: Vector  # sum of x over the same; sparse: what it lags behind FACTORS * s
+    tracked: Vector  # z
+    responses: Vector  # r = A z
+    losses: Vector  # L
+    spare: Vector
+    column_tree: Vector  # of the law that columns are drawn by (sparse rows) or empty
+    row_sums: Vector
+    column_sums: Vector
+    parts: Vector  # (2, blocks): room for other sums
+    scalars: Vector
+    team: Team = ALONE
+
+
+def make_state(method: Tracking, y: Vector, d: int, *, sparse: bool, length: float) -> State:
+    """The state before the first step; a length of 0 means that it is learned from the rows."""
+    n = len(y)
+    scalars = np.zeros(MEMBERS + 2)
+    scalars[LENGTH], scalars[TOP] = length, np.inf
+    if method.bias > 0.0:
+        scalars[SHARE] = split(y, method.cap, bias=True).masses[0]
+        scalars[MEMBERS : MEMBERS + 2] = (y > 0.0).sum(), (y < 0.0).sum()
+    else:
+        scalars[MEMBERS] = n
+    weights, row_sums = np.ones(n), block_room(n)
+    scalars[TOTAL] = cut_sums(weights, np.inf, row_sums)
+    counts, mass, responses, losses, spare = np.zeros((5, n))
+    s, late, tracked = np.zeros((3, d))
+    return State(
+        y, weights, counts, mass, s, late, tracked, responses, losses, spare,
+        tree_nodes(d) if sparse else np.zeros(0), row_sums, block_room(d),
+        np.zeros((2, len(block_room(max(n, d))))), scalars,
+    )  # fmt: skip
+
+
+def sum_of_x(state: State) -> Vector:
+    """The sum of x over a part of the steps."""
+    if len(state.column_tree) > 0:
+        return state.scalars[FACTORS] * state.s - state.late
+    return state.late
+
+
+def mean_of_x(state: State) -> tuple[Vector, float]:
+    """The mean of x over the same steps, and its bias; early the last x, which is the better one.
+
+    It knows of rare rows what the mean has yet to learn.
+    """
+    scalars = state.scalars
+    length = float(np.linalg.norm(state.s))
+    if scalars[T] <= EARLY and length > 0.0:
+        return state.s / length, float(scalars[BIASES])
+    mean = sum_of_x(state) / max(scalars[SUMMED], 1.0)
+    return mean, float(scalars[BIASES] * np.linalg.norm(mean))
 
 
 @dataclass(frozen=True)
 class Tracking(Simba):
     """The settings of a run, and its step."""
 
+    part: float = 0.125  # of the steps, whose x and p the means are formed of
+
     @property
     def tracks(self) -> bool:
         """Whether exact responses of a part of x are kept."""
         return True
 
-    @property
-    def soft(self) -> bool:
-        """Whether every row is touched at every step (in arithmetic: nothing is read for it)."""
-        return True
-
     def draw(self, state, u, picks):
-        top = state.scalars[TOP]
-        total = shared_cut_sums(state.team, state.weights, top, state.row_sums)
-        state.scalars[TOTAL] = total
-        picks[0] = cut_draw(state.weights, top, state.row_sums, total, u[0])
-        factor = _direction(state)
-        if factor == 0.0:
-            picks[1:] = -1
+        scalars = state.scalars
+        picks[0] = cut_draw(state.weights, scalars[TOP], state.row_sums, scalars[TOTAL], u[0])
+        picks[1:] = -1
+        if scalars[POWER] == 0.0:
             return
-        total = 0.0
-        if len(state.column_tree) == 0:
-            total = _change_sums(state, factor)
+        total = 0.0 if len(state.column_tree) > 0 else sum_of(state.column_sums)
         for b in range(1, len(picks)):
             if len(state.column_tree) > 0:
                 picks[b] = tree_draw(state.column_tree, u[b])
             else:
-                picks[b] = _change_draw(state, factor, u[b] * total)
+                picks[b] = _change_draw(state, u[b] * total)
             for other in range(1, b):  # a column that was drawn twice is read once
                 if picks[other] == picks[b]:
                     picks[b] = -1
 
     def column(self, state, columns, at, j):
-        factor = _direction(state)
-        before, now = state.tracked[j], factor * state.s[j]
+        scalars, y, responses = state.scalars, state.y, state.responses
+        before, now = state.tracked[j], _direction(state) * state.s[j]
+        sums, squares = state.parts[0], state.parts[1]
+        first, last = share(state.team, size(columns, at))
+        block, change = np.uint64(BLOCK), now - before
+        for start in range(first, last, block):
+            part, square = 0.0, 0.0
+            for k in range(start, min(start + block, last)):
+                i, value = entry(columns, at, k)
+                old, more = responses[i], change * (y[i] * value)
+                responses[i] = old + more
+                part += more
+                square += more * (old + old + more)
+            sums[np.int64(start) // BLOCK] = part
+            squares[np.int64(start) // BLOCK] = square
         meet(state.team)  # all have seen what it was before
         if state.team.rank == 0:
             state.tracked[j] = now
-        state.scalars[SIZE] += now * now - before * before
-        change = now - before
-        first, last = share(state.team, size(columns, at))
-        for k in range(first, last):
-            i, value = entry(columns, at, k)
-            state.responses[i] += change * (state.y[i] * value)
+        blocks = blocks_of(size(columns, at))
+        scalars[SIZE] += now * now - before * before
+        scalars[SUM] += sum_of(sums[:blocks])
+        scalars[SQUARES] += sum_of(squares[:blocks])
         if len(state.column_tree) > 0:
             tree_set(state.column_tree, j, 0.0)
 
@@ -111,17 +177,12 @@ class Tracking(Simba):
             side, part = (PLUS if sign > 0.0 else MINUS), 4.0 / (scalars[T] + 4.0)
             response = _direction(state) * _response(state, rows, at)
             scalars[side] += part * (response - scalars[side])
-        before = scalars[POWER]
-        add_row(self, state, rows, at, i)
+        if state.team.rank == 0:
+            state.counts[i] += 1.0
         if len(state.column_tree) > 0:
-            for k in range(size(rows, at)):
-                j, value = entry(rows, at, k)
-                before += (2.0 * state.s[j] - sign * value) * (sign * value)
-            scalars[POWER] = max(before, 0.0)
-            factor = _direction(state)
-            for k in range(size(rows, at)):
-                j = np.int64(entry(rows, at, k)[0])
-                tree_set(state.column_tree, j, _weight(state, factor, j))
+            _add_sparse_row(state, rows, at, sign)
+        else:
+            _add_dense_row(state, rows, at, sign)
         if self.bias > 0.0:
             tilt = 2.0 * scalars[SHARE] - 1.0
             scalars[BIASES] = -0.5 * (scalars[PLUS] + scalars[MINUS])
@@ -129,20 +190,30 @@ class Tracking(Simba):
                 scalars[BIASES] = math.copysign(scalars[LENGTH], tilt)
 
     def finish(self, state):
-        scalars, mass, weights = state.scalars, state.mass, state.weights
-        factor, top = 1.0 / scalars[TOTAL], scalars[TOP]
-        first, last = share(state.team, len(mass))
-        for i in range(first, last):
-            mass[i] += factor * min(weights[i], top)
-        if scalars[SIZE] > 0.0:
-            _hedge(state)
+        scalars, n = state.scalars, len(state.y)
         scalars[T] += 1.0
-        turn, cap = 0.0, self.cap
+        if scalars[T] * GOLDEN % 1.0 < self.part:
+            _add_to_means(state)
+        factor, mean = 0.0, 0.0
+        if scalars[SIZE] > 0.0:
+            factor = 1.0 / math.sqrt(scalars[SIZE])
+            mean = factor * scalars[SUM] / n
+            scalars[SPREAD] += max(factor * factor * scalars[SQUARES] / n - mean * mean, 0.0)
+        turn, cap, side = 0.0, self.cap, 0
         if self.bias > 0.0:
             t, plus = scalars[T], scalars[SHARE]
             turn = 1.0 if math.floor(t * plus) > math.floor((t - 1.0) * plus) else -1.0
             cap /= plus if turn > 0.0 else 1.0 - plus
-        _weigh(self, state, turn, cap)
+            side = 0 if turn > 0.0 else 1
+        entropy = math.log(max(2.0, min(n, n * self.cap)))
+        # fast at first, when rows that stand out are to be found; slower later, to balance them
+        rate = self.rate * (0.2 + 0.8 / (1.0 + scalars[T] / 32.0))
+        eta = rate * math.sqrt(entropy / max(scalars[SPREAD], 1e-300))
+        if cap * scalars[MEMBERS + side] <= 1.0 + 1e-9:
+            eta = 0.0  # all are at the cap
+        scalars[TOTAL], scalars[TOP], scalars[LEVELS + side] = weigh(
+            state, eta, factor, mean, turn, cap, scalars[LEVELS + side]
+        )
 
 
 @kernel
@@ -152,9 +223,32 @@ def _direction(state):
 
 
 @kernel
+def _add_to_means(state):
+    """Add p, and x as far as it is known to be of length 1, to their sums."""
+    scalars, top = state.scalars, state.scalars[TOP]
+    mass, weights, factor = state.mass, state.weights, 1.0 / scalars[TOTAL]
+    first, last = share(state.team, len(mass))
+    for i in range(first, last):
+        mass[i] += factor * min(weights[i], top)
+    scalars[SUMMED] += 1.0
+    length = math.sqrt(2.0 * scalars[T]) * scalars[LENGTH]
+    factor = min(_direction(state), 1.0 / length if length > 0.0 else 0.0)
+    if len(state.column_tree) > 0:
+        scalars[FACTORS] += factor
+    else:
+        late, s = state.late, state.s
+        first, last = share(state.team, len(s))
+        for j in range(first, last):
+            late[j] += factor * s[j]
+
+
+# ------------------------------------------------------------------------------------------- rows
+
+
+@kernel
 def _response(state, rows, at):
     """The product of a row and s."""
-    sums, block = state.column_sums, np.uint64(BLOCK)
+    sums, block = state.parts[0], np.uint64(BLOCK)
     first, last = share(state.team, size(rows, at))
     for start in range(first, last, block):
         part = 0.0
@@ -169,120 +263,61 @@ def _response(state, rows, at):
 
 
 @kernel
-def _hedge(state):
-    """Add the responses, less their mean, to the losses of the rows."""
-    scalars, responses, losses = state.scalars, state.responses, state.losses
-    n, block = len(losses), np.uint64(BLOCK)
-    totals, squares = state.parts[0, : blocks_of(n)], state.parts[1, : blocks_of(n)]
-    first, last = share(state.team, n)
-    factor = 1.0 / math.sqrt(scalars[SIZE])
+def _add_sparse_row(state, rows, at, sign):
+    scalars, s, power, square = state.scalars, state.s, state.scalars[POWER], 0.0
+    for k in range(size(rows, at)):
+        j, value = entry(rows, at, k)
+        s[j] += sign * value
+        state.late[j] += scalars[FACTORS] * (sign * value)
+        power += (2.0 * s[j] - sign * value) * (sign * value)
+        square += value * value
+    scalars[POWER] = max(power, 0.0)
+    scalars[LENGTH] = max(scalars[LENGTH], math.sqrt(square))
+    scalars[LAW] = _direction(state)
+    for k in range(size(rows, at)):
+        j = np.int64(entry(rows, at, k)[0])
+        tree_set(state.column_tree, j, _weight(scalars[LAW], s[j], state.tracked[j], len(s)))
+
+
+@kernel
+def _add_dense_row(state, rows, at, sign):
+    """Add a row to s, and sum the law of the columns in the same pass."""
+    scalars, s, tracked = state.scalars, state.s, state.tracked
+    powers, squares, laws = state.parts[0], state.parts[1], state.column_sums
+    factor, d, block = _direction(state), np.float64(len(s)), np.uint64(BLOCK)
+    first, last = share(state.team, len(s))
     for start in range(first, last, block):
-        part = 0.0
-        for i in range(start, min(start + block, last)):
-            part += responses[i]
-        totals[np.int64(start) // BLOCK] = part
+        end, power, square, law = min(start + block, last), 0.0, 0.0, 0.0
+        for k in range(start, end):
+            j, value = entry(rows, at, k)
+            s[j] += sign * value
+            square += value * value
+        for j in range(start, end):  # in a loop of its own: a processor does both in bulk
+            power += s[j] * s[j]
+            law += _weight(factor, s[j], tracked[j], d)
+        powers[np.int64(start) // BLOCK] = power
+        squares[np.int64(start) // BLOCK] = square
+        laws[np.int64(start) // BLOCK] = law
     meet(state.team)
-    mean = factor * sum_of(totals) / n
-    for start in range(first, last, block):
-        part = 0.0
-        for i in range(start, min(start + block, last)):
-            loss = factor * responses[i] - mean
-            losses[i] += loss
-            part += loss * loss
-        squares[np.int64(start) // BLOCK] = part
-    meet(state.team)
-    scalars[SPREAD] += sum_of(squares) / n
+    blocks = blocks_of(len(s))
+    scalars[LENGTH] = max(scalars[LENGTH], math.sqrt(sum_of(squares[:blocks])))
+    power = sum_of(powers[:blocks])
+    known = 0.75 * power < scalars[POWER] < 1.25 * power
+    scalars[POWER] = power
+    if not known:
+        factor = _direction(state)
+        _sum_laws(state, factor)
+    scalars[LAW] = factor
+
+
+# ---------------------------------------------------------------------------------------- columns
 
 
 @kernel
-def _weigh(method, state, turn, cap):
-    """Weigh the rows by their losses, those of one class if it is its turn; and find the cut."""
-    y, losses, scalars = state.y, state.losses, state.scalars
-    lowest, members = 0.0, len(y)
-    if turn != 0.0:
-        lowest, members = _least_of_class(state, turn)
-    else:
-        lowest = least(state.team, losses, 1.0, state.parts[0])
-    entropy = math.log(max(2.0, min(len(y), len(y) * method.cap)))
-    spread = max(scalars[SPREAD], 1e-300)
-    # fast at first, when rows that stand out are to be found; slower later, to balance them
-    rate = method.rate * (0.2 + 0.8 / (1.0 + scalars[T] / 32.0))
-    eta = rate * math.sqrt(entropy / spread)
-    if cap * members <= 1.0 + 1e-9:
-        eta = 0.0  # all are at the cap
-    _exponentials(state, turn, eta, lowest)
-    scalars[TOP] = np.inf
-    if cap < 1.0 and eta > 0.0:
-        scalars[TOP] = _cut(state, cap)
-        if scalars[TOP] < FAR:  # few rows are far worse than all others: measure from the cut
-            _exponentials(state, turn, eta, _level(state, turn, math.ceil(1.0 / cap - 1e-9)))
-            scalars[TOP] = _cut(state, cap)
-
-
-@kernel
-def _cut(state, cap):
-    return shared_water(state.team, state.weights, cap, np.inf, state.parts)
-
-
-@kernel
-def _exponentials(state, turn, eta, lowest):
-    y, losses, weights = state.y, state.losses, state.weights
-    first, last = share(state.team, len(losses))
-    for i in range(first, last):
-        weights[i] = _exponential(eta * (lowest - losses[i]))
-    if turn != 0.0:
-        for i in range(first, last):
-            weights[i] *= 0.5 + 0.5 * turn * y[i]
-
-
-@kernel
-def _level(state, turn, rank):
-    """The loss of this rank, from below, among the rows that take part."""
-    level = state.parts[0, :1]
-    meet(state.team)  # others may still read what parts held before
-    if state.team.rank == 0:
-        count = 0
-        for i in range(len(state.y)):
-            if turn == 0.0 or state.y[i] == turn:
-                state.values[count] = state.losses[i]
-                count += 1
-        level[0] = select(state.values[:count], min(rank, count) - 1)
-    meet(state.team)
-    return level[0]
-
-
-@kernel
-def _least_of_class(state, turn):
-    """The least loss of one class, and how many rows it has."""
-    y, losses, parts = state.y, state.losses, state.parts
-    first, last = share(state.team, len(losses))
-    lowest, members = np.inf, 0.0
-    for i in range(first, last):
-        if y[i] == turn:
-            lowest = min(lowest, losses[i])
-            members += 1.0
-    meet(state.team)  # others may still read what parts held before
-    parts[0, state.team.rank], parts[1, state.team.rank] = lowest, members
-    meet(state.team)
-    members = 0.0
-    for rank in range(state.team.size):
-        lowest = min(lowest, parts[0, rank])
-        members += parts[1, rank]
-    return lowest, int(members)
-
-
-@kernel
-def _exponential(z):
-    """exp(z), nearly: (1 + z / 256)^256 by squares, which a processor does in bulk.
-
-    It ends at z = 32: rows that much heavier than the cut are at the cap.
-    """
-    power = 1.0 + min(z, 32.0) / 256.0
-    power = 0.5 * (power + abs(power))
-    power *= power
-    power *= power
-    power *= power
-    power *= power
+def _weight(factor, s, z, d):
+    """|x_j - z_j|^32, in units in which a typical coordinate of x is 1."""
+    gap = factor * s - z
+    power = gap * gap * d
     power *= power
     power *= power
     power *= power
@@ -290,34 +325,25 @@ def _exponential(z):
 
 
 @kernel
-def _weight(state, factor, j):
-    """|x_j - z_j|^32, in units in which a typical coordinate of x is 1."""
-    z = (factor * state.s[j] - state.tracked[j]) ** 2 * len(state.s)
-    z *= z
-    z *= z
-    z *= z
-    return z * z
-
-
-@kernel
-def _change_sums(state, factor):
-    first, last = share(state.team, len(state.s))
-    block = np.uint64(BLOCK)
-    for start in range(first, last, block):
-        part = 0.0
-        for j in range(start, min(start + block, last)):
-            part += _weight(state, factor, j)
-        state.column_sums[np.int64(start) // BLOCK] = part
+def _sum_laws(state, factor):
+    s, tracked, d, block = state.s, state.tracked, np.float64(len(state.s)), np.uint64(BLOCK)
+    first, last = share(state.team, len(s))
     meet(state.team)
-    return sum_of(state.column_sums)
+    for start in range(first, last, block):
+        law = 0.0
+        for j in range(start, min(start + block, last)):
+            law += _weight(factor, s[j], tracked[j], d)
+        state.column_sums[np.int64(start) // BLOCK] = law
+    meet(state.team)
 
 
 @kernel
-def _change_draw(state, factor, rest):
+def _change_draw(state, rest):
+    """The column that this part of the sum of all laws falls on."""
     b, rest = pick_block(state.column_sums, rest)
-    chosen = -1
+    chosen, d = -1, np.float64(len(state.s))
     for j in range(b * BLOCK, min((b + 1) * BLOCK, len(state.s))):
-        weight = _weight(state, factor, j)
+        weight = _weight(state.scalars[LAW], state.s[j], state.tracked[j], d)
         if weight > 0.0:
             chosen = j
             if rest < weight:
