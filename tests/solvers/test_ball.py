@@ -214,7 +214,7 @@ def test_reads_are_counted_exactly():
     assert 0 < rest < 32 * (np.diff(matrix.indptr).max() + np.diff(matrix.tocsc().indptr).max())
 
 
-@pytest.mark.parametrize("limit", [180, 200, 700, 3000])
+@pytest.mark.parametrize("limit", [360, 380, 700, 3000])
 def test_the_limit_of_reads_holds(limit):
     X = np.random.default_rng(2).normal(size=(15, 12))
     for form in (X, sp.csr_array(X)):

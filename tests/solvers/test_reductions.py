@@ -105,7 +105,7 @@ def test_the_l2_svm_of_all_kinds_of_data():
         value = 0.5 * (result.x @ result.x + result.bias**2) + 0.05 * (slack @ slack)
         assert result.certificate.primal == pytest.approx(value, rel=1e-5)
         assert result.certificate.dual <= value
-        assert result.reads.certificate > 0
+        assert result.reads.certificate > 0 or isinstance(form, Oracle)  # which may know all
     free = l2_svm(X, y, C=0.1, eps=0.5, mode="monte-carlo", random_state=0)
     assert free.certificate.primal == np.inf
     assert free.reads.certificate == 0

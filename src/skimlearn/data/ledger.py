@@ -1,7 +1,10 @@
 """The ledger: how many entries of the data were looked at.
 
 A row costs its width in the dense count, the model of the theorems, and its stored entries in the
-other, which is what is really touched. What a certificate reads is counted apart.
+other, which is what is really touched. What a certificate reads is counted apart. A line that is
+used again while it is at hand is read once; one that is asked for again later is read again, unless
+the algorithm keeps it. Copies and checks of a whole matrix before an algorithm begins (its
+transpose, a search for nan) are not counted.
 """
 
 from __future__ import annotations

@@ -192,6 +192,17 @@ def take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     return Csr(*parts, frozen(starts.view(np.uint64)), rows.width)
 
 
+def joined(first: Rows, second: Rows) -> Rows:
+    """The rows of both, which are of one kind and begin at 0, copied."""
+    if isinstance(first, Dense):
+        return Dense(frozen(np.concatenate([first.values, second.values])))
+    assert isinstance(second, Csr)
+    starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
+    values = np.concatenate([first.values, second.values])
+    columns = np.concatenate([first.columns, second.columns])
+    return Csr(frozen(values), frozen(columns), frozen(starts), first.width)
+
+
 def nonzeros(rows: Rows) -> NDArray[np.int64]:
     """The number of entries of every row that are not zero."""
     out = np.empty(rows.shape[0], dtype=np.int64)

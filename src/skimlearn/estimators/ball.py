@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.inspection import as_rows
+from skimlearn.data.ledger import Reads
+from skimlearn.data.rows import lengths
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
 from skimlearn.result import Status
 from skimlearn.solvers.ball import enclosing_ball, squared_distances
@@ -144,10 +147,10 @@ class EnclosingBall(OutlierMixin, BaseEstimator):
         self.center_ = self.result_.x
         self.n_iter_ = max(1, len(self.result_.history))
         if self.contamination > 0.0:
-            scores = self._scores(X)
+            scores = self._own_scores(X)
             self.offset_ = float(np.percentile(scores, 100.0 * self.contamination))
         elif self.result_.certificate.failure == 0.0 and self.mode != "monte-carlo":
-            self.offset_ = float(self._scores(X).min())  # as the rows themselves are scored
+            self.offset_ = float(self._own_scores(X).min())  # as the rows themselves are scored
         else:
             self.offset_ = -math.sqrt(max(self.result_.bias, 0.0))
         self.radius_ = -self.offset_
@@ -185,6 +188,13 @@ class EnclosingBall(OutlierMixin, BaseEstimator):
         X = check_data(self, X, ABSENT, reset=False)
         if not get_config()["assume_finite"]:
             as_rows(X)  # nan and inf are found
+        return self._scores(X)
+
+    def _own_scores(self, X: Any) -> Vector:
+        """The scores of the rows that the ball was made of; reading them is counted."""
+        rows = as_rows(X, inspect=False)
+        more = Reads(certificate=int(lengths(rows).sum()))
+        self.result_ = replace(self.result_, reads=self.result_.reads + more)
         return self._scores(X)
 
     def _scores(self, X: Any) -> Vector:

@@ -6,7 +6,6 @@ import math
 import sys
 import threading
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skimlearn.data.columns import Matrix
-from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle
 from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
 from skimlearn.estimators._checks import check_classes, check_data, seeds, workers
@@ -37,7 +35,7 @@ Vector = NDArray[np.float64]
 BIASES = ("free", "none")
 SOME_ROWS = 64  # whose lengths tell the unit of eps where nothing else depends on it
 KAPPA = 0.2  # where neither nu nor kappa is given
-RUN = ("_runs", "_given", "_asked", "_length", "_counted")  # what a fit that may go on is kept in
+RUN = ("_runs", "_given", "_asked", "_length")  # what a fit that may go on is kept in
 
 
 class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
@@ -276,7 +274,6 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
             some = rng.choice(source.shape[0], SOME_ROWS, replace=False)
         length, entries = longest_row(source, 2.0, some)
         self._length = length if length > 0.0 else 1.0
-        self._counted = Reads(certificate=entries)  # what it took to know the longest row
         jobs = workers(self.n_jobs, sys.maxsize) // workers(self.n_jobs, len(targets))
         self._runs = [
             MarginRun(
@@ -296,6 +293,7 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
             )
             for target, seed in zip(targets, others, strict=True)
         ]
+        self._runs[0].count(entries)  # what it took to know the longest row
 
     def _run(self) -> list[SoftMargin]:
         count = len(self._runs)
@@ -320,8 +318,6 @@ class SublinearSVC(Classifies, ClassifierMixin, BaseEstimator):
                 results = solve_on_threads(solve, count, threads, stop)
         finally:
             progress.close()
-        results[0] = replace(results[0], reads=results[0].reads + self._counted)
-        self._counted = Reads()
         self._warn(results)
         return results
 

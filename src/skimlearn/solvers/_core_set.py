@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import Csr, Rows, combine, take
+from skimlearn.data.oracle import ReadLimit
+from skimlearn.data.rows import Csr, Rows, combine, joined, lengths, take
 
 __all__ = ["CoreSet", "Finish"]
 
@@ -101,7 +102,11 @@ class CoreSet:
 
 
 class Finish:
-    """The quadratic of `_simplex` on the rows that carry weight; see there for the symbols."""
+    """The quadratic of `_simplex` on the rows that carry weight; see there for the symbols.
+
+    A row that is chosen is read and kept: ``stored`` counts the entries of these reads, of which
+    there are no more than ``limit``. A row beyond it raises `ReadLimit`.
+    """
 
     def __init__(
         self,
@@ -113,11 +118,15 @@ class Finish:
         *,
         p: Vector,
         closeness: float,
+        limit: float,
     ) -> None:
         self.rows, self.linear, self.origin, self.extra = rows, linear, origin, extra
-        self.ridge = ridge
+        self.ridge, self.limit = ridge, limit
+        self.stored, self.read = 0, 0  # entries and rows
+        self.lengths = lengths(rows)
         self.core = CoreSet(ROOM)
         self.chosen: Indices = np.zeros(0, dtype=np.int64)
+        self.kept = take(rows, self.chosen)
         self.closeness = closeness  # to which the core set is solved
         self.stalled = False  # whether rounding forbids any further progress
         self.full = False  # whether more rows carry weight than there is room for
@@ -134,7 +143,7 @@ class Finish:
         p = np.zeros(len(self.linear))
         p[self.chosen] = self.weights
         x = np.zeros(len(self.origin))
-        combine(take(self.rows, self.chosen), self.weights, x)
+        combine(self.kept, self.weights, x)
         x -= self.origin
         z = 0.0 if self.extra is None else float(self.extra @ p)
         linear = float(self.core.linear @ self.weights)
@@ -158,7 +167,8 @@ class Finish:
     def _add_missing(self, gradient: Vector, level: float) -> bool:
         """Add rows of least gradient, as far as it is below the level of the chosen ones."""
         if self.core.free < MORE:
-            self.chosen = self.chosen[self.core.shrink()]
+            stay = self.core.shrink()
+            self.chosen, self.kept = self.chosen[stay], take(self.kept, stay)
         count = min(MORE, self.core.free, len(gradient))
         if count == 0:
             return False
@@ -170,14 +180,23 @@ class Finish:
     def _add(self, new: Indices, weights: Vector) -> None:
         if len(new) == 0:
             return
-        together = np.concatenate([self.chosen, new])
-        products = _products(take(self.rows, new), take(self.rows, together), self.origin)
+        fresh = self._take(new)
+        together, kept = np.concatenate([self.chosen, new]), joined(self.kept, fresh)
+        products = _products(fresh, kept, self.origin)
         if self.extra is not None:
             products += np.outer(self.extra[new], self.extra[together])
         at = np.arange(len(new))
         products[at, len(self.chosen) + at] += self.ridge
         self.core.grow(products, self.linear[new], weights)
-        self.chosen = together
+        self.chosen, self.kept = together, kept
+
+    def _take(self, new: Indices) -> Rows:
+        stored = int(self.lengths[new].sum())
+        if self.stored + stored > self.limit:
+            raise ReadLimit("the rows of the core set are beyond max_reads")
+        self.stored += stored
+        self.read += len(new)
+        return take(self.rows, new)
 
 
 def _products(some: Rows, all_rows: Rows, origin: Vector) -> Vector:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
+from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import size
 from skimlearn.result import Result
 from skimlearn.solvers._core_set import Finish
@@ -40,7 +41,7 @@ from skimlearn.solvers._simplex import (
     SimplexSteps,
     make_state,
 )
-from skimlearn.solvers._skim import STORED, Callback, Skim
+from skimlearn.solvers._skim import DENSE, STORED, Callback, Skim
 
 __all__ = ["MODES", "SimplexRun"]
 
@@ -80,7 +81,7 @@ class SimplexRun(Skim):
         self.due = 0  # steps before the next proof
         self.attempts = 0
         self.finish: Finish | None = None
-        self.hopeless = False  # whether the rows that carry weight are too many for a core set
+        self.hopeless = False  # whether the rows that carry weight are too many, or cost too much
 
     # ---------------------------------------------------------------------- what a subclass knows
 
@@ -124,10 +125,17 @@ class SimplexRun(Skim):
         phi, p, x, z = self.finish.point()
         self.found_p(phi, p)
         before = self.certified
-        self.finish.learn(self._prove(x, z, p))
+        gradient = self._prove(x, z, p)
         self.certified = before  # what it read was not for the proof alone
         n, d = self.source.shape
         self.tally += (1, n * d, self._entries)
+        rows, stored = self.finish.read, self.finish.stored
+        self.finish.limit = stored + limit - int(self.tally[STORED])
+        try:
+            self.finish.learn(gradient)
+        except ReadLimit:
+            return True
+        self.tally[DENSE:] += (self.finish.read - rows) * d, self.finish.stored - stored
         self.stalled = self.finish.stalled
         if self.finish.full:
             self.finish, self.hopeless = None, True
@@ -145,10 +153,7 @@ class SimplexRun(Skim):
         if self.mode == "monte-carlo":
             return
         if isinstance(self.source, Matrix) and not last and self._should_finish():
-            self.finish = Finish(
-                self.source.rows, self.linear, self.state.origin, self.extra, self.ridge,
-                p=self._drawn()[1], closeness=0.1 * self._regret,
-            )  # fmt: skip
+            self._begin_finish()
         elif last or self._due():
             self.attempts += 1
             draws = self._draws_to_confirm() if self.mode == "high-probability" else math.inf
@@ -275,6 +280,20 @@ class SimplexRun(Skim):
             self.certified += self.source.reads - before
 
     # --------------------------------------------------------------------------------- the finish
+
+    def _begin_finish(self) -> None:
+        assert isinstance(self.source, Matrix)
+        most = self.limits.max_reads
+        left = math.inf if most is None else most - int(self.tally[STORED])
+        try:
+            self.finish = Finish(
+                self.source.rows, self.linear, self.state.origin, self.extra, self.ridge,
+                p=self._drawn()[1], closeness=0.1 * self._regret, limit=left,
+            )  # fmt: skip
+        except ReadLimit:
+            self.hopeless = True
+            return
+        self.tally[DENSE:] += self.finish.read * self.source.shape[1], self.finish.stored
 
     def _should_finish(self) -> bool:
         """Whether more steps would have to read more than a finish does."""

@@ -35,7 +35,7 @@ from skimlearn.data.columns import Matrix, as_matrix
 from skimlearn.data.disk import ask_for
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle, ReadLimit
-from skimlearn.data.rows import Dense, combine, responses, size
+from skimlearn.data.rows import Dense, combine, lengths, responses, size
 from skimlearn.result import Record, Result, Status
 from skimlearn.sampling.team import assemble, meet
 from skimlearn.solvers._limits import Bounds, Limits
@@ -277,7 +277,7 @@ def combination(skim: Skim, v: Vector) -> Vector:
     out = np.zeros(source.shape[1])
     if isinstance(source, Matrix):
         combine(source.rows, v, out)
-        skim.certified += source.entries
+        skim.certified += int(lengths(source.rows)[v != 0.0].sum())
         return out
     before = source.reads
     try:

@@ -70,10 +70,12 @@ class _Ball(Passes):
     def __post_init__(self) -> None:
         super().__post_init__()
         n, d = self.shape
-        self.entries = int(lengths(self.rows).sum())
+        self.lengths = lengths(self.rows)
+        self.entries = int(self.lengths.sum())
         self.squares: Vector | None = None
         self.uses, self.total = np.zeros(n), np.zeros(d)  # of the rows: how often, and their sum
         self.distances = np.empty(n)
+        self.next = 0  # the row that the centre moves to
 
     def fallback(self) -> tuple[Vector, float, Vector]:
         n, d = self.shape
@@ -88,24 +90,24 @@ class _Ball(Passes):
             if self.entries > more_reads:
                 return Status.READS
             self.squares = norms(self.rows) ** 2
-            self._use(0)
             self.reads += Reads(n * d, self.entries)
             more_reads -= self.entries
-        if self.entries > more_reads:
+        if self.lengths[self.next] + self.entries > more_reads:
             return Status.READS
+        self._use(self.next)
         self.reads += Reads(n * d, self.entries)
         self.steps += 1
         used = self.uses.sum()
         centre, p = self.total / used, self.uses / used
         _distances(self.rows, centre, self.squares, float(centre @ centre), self.distances)
-        farthest = int(np.argmax(self.distances))
-        self.bounds.primal(float(self.distances[farthest]), centre)
+        self.next = int(np.argmax(self.distances))
+        self.bounds.primal(float(self.distances[self.next]), centre)
         self.bounds.dual(float(p @ self.distances), p)
-        self._use(farthest)
         return None
 
     def _use(self, i: int) -> None:
         self.uses[i] += 1.0
+        self.reads += Reads(self.shape[1], int(self.lengths[i]))
         _add(self.rows, i, self.total)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from skimlearn._jit import kernel
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle, ReadLimit
-from skimlearn.data.rows import Rows, entry, size
+from skimlearn.data.rows import Rows, entry, lengths, size
 from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import COMMON
@@ -149,7 +149,7 @@ def _about_a_reference(
         return np.zeros(d), known**2, 0, 0
     sample = rng.choice(n, size=min(SAMPLE, n), replace=False)
     if isinstance(source, Matrix):
-        entries = source.entries
+        entries = source.entries + int(lengths(source.rows)[sample].sum())
         if max_reads is not None and entries > max_reads:
             raise _too_few(max_reads, entries)
         origin = np.mean([source.row(int(i)) for i in sample], axis=0)
@@ -161,7 +161,7 @@ def _about_a_reference(
                 f"row {int(np.argmin(np.isfinite(squares)))} holds nan or infinite entries, or "
                 "such large ones that squares overflow: impute, drop or scale them first"
             )
-        return origin, squares, entries, n * d
+        return origin, squares, entries, (n + len(sample)) * d
     before, squares = source.reads, np.zeros(n)
     try:
         with source.within(np.inf if max_reads is None else max_reads):

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn.data.columns import Matrix
-from skimlearn.data.rows import norms
+from skimlearn.data.ledger import Reads
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_labels
@@ -92,23 +92,27 @@ class MarginRun:
         self.eps, self.mode = eps, mode
         self.cap = 1.0 if kappa is None else min(1.0, 1.0 / (kappa * n))
         self.bias, self.p = bias, np.zeros(0)
+        self.length = length
+        self.counted = Reads()  # what was read beside the runs; the next result has it
+        self.skim: MarginSkim | None = None
         self.automatic = solver == "auto"
         if self.automatic:
-            solver = self._predict(nu > 0.0 or q != 2.0, length)
+            solver = self._predict(nu > 0.0 or q != 2.0)
         self.solver = solver
         self.settings = (Tracking if solver == "tracking" else Simba)(
             width=1.0 + batch, nu=float(nu), cap=self.cap, bias=float(bias), q=float(q),
             horizon=float(steps or 0.0),
         )  # fmt: skip
         threads = thread_count(n_jobs, sum(source.shape))
-        self.skim: MarginSkim | None = None
         if solver in ("simba", "tracking"):
             self.skim = MarginSkim(
                 source, rng, y=self.y, settings=self.settings, eps=eps, mode=mode, delta=delta,
                 length=length, threads=threads,
             )  # fmt: skip
+            self.skim.certified += self.counted.certificate
+            self.counted = Reads()
 
-    def _predict(self, only_simba: bool, length: float) -> str:
+    def _predict(self, only_simba: bool) -> str:
         """The algorithm that reads least, by the estimates at the head of this module."""
         if only_simba or self.mode == "monte-carlo":
             return "simba"
@@ -118,13 +122,32 @@ class MarginRun:
         sparse = self.source.entries < SPARSE * n * d
         if self.mode == "high-probability":
             return "simba" if sparse else "tracking"
-        longest = norms(self.source.rows).max() if length == 0.0 else length
+        longest = self._know_length()
         if not 1e-60 < longest < 1e60:
             return "simba"  # squares of squares, which the others take, would vanish or overflow
         steps = 0.5 * math.log(max(n, 2)) * (longest / self.eps) ** 2
         line_pair = (n + d) * self.source.entries / (n * d)  # a row and a column, on average
         cheap = not sparse and steps * line_pair < PASSES * self.source.entries
         return "tracking" if cheap else "working-set"
+
+    def _know_length(self) -> float:
+        """The length of the longest row, which is read for if it is not known."""
+        if self.length == 0.0:
+            self.length, entries = longest_row(self.source, 2.0)
+            self.count(entries)
+        return self.length
+
+    def count(self, entries: int) -> None:
+        """Count entries that were read to certify."""
+        if self.skim is not None:
+            self.skim.certified += entries
+        else:
+            self.counted += Reads(certificate=entries)
+
+    def with_counted(self, result: Result) -> Result:
+        """The result, with what was counted since the last one."""
+        counted, self.counted = self.counted, Reads()
+        return replace(result, reads=result.reads + counted)
 
     def set_eps(self, eps: float) -> None:
         """Aim at another accuracy from here on."""
@@ -137,11 +160,13 @@ class MarginRun:
         """What the margin is measured by."""
         if self.skim is not None:
             return self.skim.worst
-        length = longest_row(self.source, 2.0)[0]
-        return Worst(len(self.y), length, cap=self.cap, bias=self.bias)
+        return Worst(len(self.y), self._know_length(), cap=self.cap, bias=self.bias)
 
     def run(self, limits: Limits, callback: Callback | None = None) -> Result:
         """Go on until the bounds meet or a limit is reached."""
+        return self.with_counted(self._run(limits, callback))
+
+    def _run(self, limits: Limits, callback: Callback | None) -> Result:
         if self.skim is None:
             return self._finish(limits, callback)
         matrix = isinstance(self.source, Matrix)

@@ -102,7 +102,7 @@ class _FrankWolfe(Passes):
     def __post_init__(self) -> None:
         super().__post_init__()
         n, d = self.shape
-        self.entries = int(lengths(self.rows).sum())
+        self.lengths = lengths(self.rows)
         self.idle = 0
         self.x, self.g, self.direction = np.zeros(d), np.zeros(n), np.zeros(d)
 
@@ -116,11 +116,12 @@ class _FrankWolfe(Passes):
             return None
         before = self.bounds.certificate.gap
         limit = int(min(more_steps, CHUNK))
-        taken = _move(
+        taken, stored = _move(
             self.rows, self.b, self.sides.cap, limit, self.p, self.x, self.g, self.direction
         )
         self.steps += taken
         self._pass(taken)
+        self.reads += Reads(2 * self.shape[1] * taken, stored)  # the pairs
         self._certify()
         self.idle = self.idle + 1 if self.bounds.certificate.gap >= before else 0
         return Status.STALLED if taken < limit or self.idle >= PATIENCE else None
@@ -137,7 +138,9 @@ class _FrankWolfe(Passes):
         self.x[:] = 0.0
         combine(self.rows, self.p, self.x)
         responses(self.rows, self.x, self.g)
-        self._pass(2)
+        used = self.lengths[self.p != 0.0]
+        self.reads += Reads(len(used) * self.shape[1], int(used.sum()))
+        self._pass(1)
         square = float(self.x @ self.x)
         self.g[:] = self.b + 2.0 * self.g
         primal = float(self.p @ self.b) + square
@@ -149,7 +152,7 @@ class _FrankWolfe(Passes):
 
     def _pass(self, times: int) -> None:
         n, d = self.shape
-        self.reads += Reads(n * d * times, self.entries * times)
+        self.reads += Reads(n * d * times, int(self.lengths.sum()) * times)
 
 
 @kernel
@@ -164,7 +167,11 @@ def _squares(rows, out):
 
 @kernel
 def _move(rows, b, cap, steps, p, x, g, direction):
-    """So many pairwise steps, with x = A'p and g = b + 2 A x; fewer if no pair is left to move."""
+    """So many pairwise steps, with x = A'p and g = b + 2 A x; fewer if no pair is left to move.
+
+    Return their number, and the stored entries of their pairs.
+    """
+    stored = 0
     for step in range(steps):
         low, high = -1, -1
         for i in range(len(p)):
@@ -173,11 +180,12 @@ def _move(rows, b, cap, steps, p, x, g, direction):
             if p[i] > 0.0 and (high < 0 or g[i] > g[high]):
                 high = i
         if low < 0 or not g[low] < g[high]:
-            return step
+            return step, stored
         for j in range(len(x)):
             direction[j] = 0.0
         add(rows, low, 1.0, direction)
         add(rows, high, -1.0, direction)
+        stored += np.int64(size(rows, low)) + np.int64(size(rows, high))
         curvature = 0.0
         for j in range(len(x)):
             curvature += direction[j] * direction[j]
@@ -191,4 +199,4 @@ def _move(rows, b, cap, steps, p, x, g, direction):
             x[j] += length * direction[j]
         for i in range(len(p)):
             g[i] = b[i] + 2.0 * dot(rows, i, x)
-    return steps
+    return steps, stored

@@ -17,6 +17,8 @@ See Clarkson, Hazan and Woodruff, "Sublinear optimization for machine learning" 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -183,6 +185,30 @@ def l2_svm(
     )
 
 
+class _Signed(Oracle):
+    """The rows of an oracle times their labels; that oracle keeps, counts and limits."""
+
+    def __init__(self, oracle: Oracle, signs: Vector) -> None:
+        self.oracle, self.signs = oracle, signs
+        self.shape, self.rows_norm = oracle.shape, oracle.rows_norm
+        self.max_reads = oracle.max_reads
+
+    @property
+    def reads(self) -> int:  # type: ignore[override]
+        return self.oracle.reads
+
+    @contextmanager
+    def within(self, more: float) -> Iterator[None]:
+        with self.oracle.within(more):
+            yield
+
+    def row(self, i: int) -> Vector:
+        return self.signs[i] * self.oracle.row(i)
+
+    def column(self, j: int) -> Vector:
+        return self.signs * self.oracle.column(j)
+
+
 def _responses(A: Matrix | Oracle, w: Vector) -> tuple[Vector, int]:
     """A w, exactly, and how many entries it took."""
     out = np.zeros(A.shape[0])
@@ -199,11 +225,7 @@ def _with_signs(X: Any, y: ArrayLike) -> tuple[Matrix | Oracle, Vector]:
     """The rows times their labels: y_i x_i."""
     if isinstance(X, Oracle):
         signs = as_labels(y, X.shape[0])
-        oracle = Oracle(
-            X.shape, row=lambda i: signs[i] * X.row(i), column=lambda j: signs * X.column(j),
-            rows_norm=X.rows_norm, max_reads=X.max_reads, cache_bytes=0,
-        )  # fmt: skip
-        return oracle, signs
+        return _Signed(X, signs), signs
     matrix = as_matrix(X)
     signs = as_labels(y, matrix.shape[0])
     return Matrix(_scaled(matrix.rows, signs, 0), _scaled(matrix.columns, signs, 1)), signs

@@ -242,6 +242,7 @@ def check_slack(nu: float | None, kappa: float | None) -> None:
 def explained(run: MarginRun, result: Result) -> SoftMargin:
     """The result with the SVM that it is the answer of."""
     n, worst, p, value = len(run.y), run.worst, result.p, result.certificate.primal
+    result = run.with_counted(result)  # of the worst
     if not math.isfinite(value):
         kappa = 1.0 / (n * run.cap) if run.cap < 1.0 else math.nan
         return _with(result, nu=run.settings.nu or math.nan, kappa=kappa)

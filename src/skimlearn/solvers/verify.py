@@ -209,8 +209,8 @@ def _add_columns(
         return int(lengths(source.columns)[np.unique(chosen)].sum())
     before = source.reads
     alone = np.zeros(len(chosen), dtype=np.int64)
-    distinct, starts = np.unique(chosen, return_index=True)
-    for j, start, stop in zip(distinct.tolist(), starts, [*starts[1:], len(chosen)], strict=True):
+    distinct, starts, counts = np.unique(chosen, return_index=True, return_counts=True)
+    for j, start, stop in zip(distinct.tolist(), starts, starts + counts, strict=True):
         line, part = Dense(source.column(j).reshape(1, -1)), slice(start, stop)
         _add_all(line, alone[part], factors[part], group[part], sums)
     return source.reads - before

@@ -34,7 +34,7 @@ from skimlearn._jit import kernel
 from skimlearn.data.columns import Matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import Dense, take
+from skimlearn.data.rows import Dense, lengths, take
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import (
@@ -196,18 +196,18 @@ class _WorkingSet(Passes):
         """The chosen rows, signed, as a small matrix of their own."""
         signs, d = self.y[chosen], self.shape[1]
         if isinstance(self.source, Matrix):
+            stored = int(lengths(self.source.rows)[chosen].sum())
+            if stored > more:
+                raise ReadLimit("the working set is beyond max_reads")
             rows = take(self.source.rows, chosen)
+            self.reads += Reads(len(chosen) * d, stored)
             values: Any
             if isinstance(rows, Dense):
-                stored, values = rows.values.size, rows.values * signs[:, None]
+                values = rows.values * signs[:, None]
             else:
-                stored = len(rows.values)
                 parts = (rows.values, rows.columns.astype(np.int64), rows.starts.astype(np.int64))
                 matrix = sp.csr_array(parts, shape=(len(chosen), d))
                 values = sp.csr_array(matrix.multiply(signs[:, None]))
-            if stored > more:
-                raise ReadLimit("the working set is beyond max_reads")
-            self.reads += Reads(len(chosen) * d, stored)
             return values
         before = self.source.reads
         try:
