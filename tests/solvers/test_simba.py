@@ -8,11 +8,16 @@ import scipy.sparse as sp
 
 from skimlearn import Oracle
 from skimlearn.data.columns import Matrix
+from skimlearn.sampling.capped import set_capped
 from skimlearn.sampling.cuts import heaviest, select, water
 from skimlearn.sampling.simplex import capped_softmax
+from skimlearn.solvers import lazy_simba
 from skimlearn.solvers._margin_skim import MarginSkim
+from skimlearn.solvers._margin_state import LENGTH, TOP, T, settle
 from skimlearn.solvers._skim import as_source
-from skimlearn.solvers.simba import LENGTH, TOP, Simba, T
+from skimlearn.solvers.lazy_simba import LazySimba, lazily
+from skimlearn.solvers.simba import Simba
+from skimlearn.solvers.tracking import Tracking
 
 N, D = 11, 5
 
@@ -38,6 +43,14 @@ FORMS = {
         {"kappa": 0.5, "horizon": 150},
     ),
 }
+LAZY = [form for form in FORMS if any(word in form for word in ("batch", "kappa", "bias"))]
+LAZY.remove("nu bias")
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Any number of entries of a column is few: sparse rows that are not read are left alone."""
+    monkeypatch.setattr(lazy_simba, "FEW", math.inf)
 
 
 def data(seed=0, density=1.0):
@@ -102,13 +115,14 @@ class Naive:
         length = min(1.0, size * math.sqrt((self.q - 1.0) / (2.0 * steps)) / self.R)
         return length * x / np.linalg.norm(x, self.q)
 
-    def step(self):
+    def step(self, order=None):
+        """A step; rows are drawn in an order of their own where they are kept by weight."""
         t = len(self.rows) + 1
         self.R = max([self.known, *self.lengths[self.rows]])
         x, p, u = self.answer(self.horizon or t), self.law, self.rng.random(1 + self.batch)
         eta = self.rate * math.sqrt(self.entropy * self.batch / (self.horizon or t))
         eta = min(self.limit, eta)
-        i = draw(p, u[0])
+        i = draw(p, u[0]) if order is None else order[draw(p[order], u[0])]
         v = np.zeros(len(p))
         columns = []
         if x.any():
@@ -135,21 +149,27 @@ class Naive:
 
 
 def law_of(state):
+    settle(state)
     weights = np.minimum(state.weights, state.scalars[TOP])
     return weights / weights.sum()
 
 
-@pytest.mark.pure_python
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_every_step_is_that_of_the_plain_algorithm(form, kind):
-    settings, options = FORMS[form]
-    X, y = data(len(form), density=0.6 if kind == "csr" else 1.0)
-    run = skim(sp.csr_array(X) if kind == "csr" else X, y, settings, seed=7)
-    naive = Naive(X, y, seed=7, **options)
+def order_of(state):
+    """The order that rows are drawn in, if they are kept on shelves."""
+    if state.law is None:
+        return None
+    shelves, order = state.law.shelves, []
+    for side in range(2):
+        for k in range(shelves.length[side]):
+            order += shelves.rows[shelves.shelf[side, k], : shelves.held[side, k]].tolist()
+    return np.array(order)
+
+
+def follow(run, naive, X, sparse, steps=60):
+    """Take steps together, and compare all there is."""
     stored = 0
-    for t in range(1, 61):
-        naive.step()
+    for t in range(1, steps + 1):
+        naive.step(order_of(run.state))
         run.advance(t, None)
         state, close = run.state, {"rtol": 1e-10, "atol": 1e-10}
         np.testing.assert_allclose(law_of(state), naive.law, **close)
@@ -163,13 +183,63 @@ def test_every_step_is_that_of_the_plain_algorithm(form, kind):
             np.testing.assert_allclose(state.mass, np.sum(naive.p, axis=0), **close)
         assert state.scalars[T] == run.steps == t
         # what was read: a row and columns, each by its stored entries
-        reads = [np.count_nonzero(X[naive.rows[-1]])] if kind == "csr" else [D]
+        reads = [np.count_nonzero(X[naive.rows[-1]])] if sparse else [D]
         for j in naive.columns[-1]:
-            reads.append(np.count_nonzero(X[:, j]) if kind == "csr" else N)
+            reads.append(np.count_nonzero(X[:, j]) if sparse else N)
         stored += sum(reads)
         assert run.reads.nnz == stored
         assert run.reads.dense == t * D + sum(map(len, naive.columns)) * N
     assert len(set(naive.rows)) > 2  # it was no trivial run
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_every_step_is_that_of_the_plain_algorithm(form, kind):
+    settings, options = FORMS[form]
+    X, y = data(len(form), density=0.6 if kind == "csr" else 1.0)
+    run = skim(sp.csr_array(X) if kind == "csr" else X, y, settings, seed=7)
+    assert not run.method.lazy
+    follow(run, Naive(X, y, seed=7, **options), X, kind == "csr")
+
+
+@pytest.mark.pure_python
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("form", LAZY)
+@pytest.mark.parametrize("labels", ["two classes", "one class", "a class of one row"])
+def test_every_step_is_the_same_where_rows_are_left_alone(form, labels):
+    settings, options = FORMS[form]
+    X, y = data(len(form), density=0.4)
+    if labels != "two classes":
+        y[:] = 1.0
+        y[3] = 1.0 if labels == "one class" else -1.0
+    run = skim(sp.csr_array(X), y, settings, seed=7)
+    assert run.method.lazy
+    follow(run, Naive(X, y, seed=7, **options), X, sparse=True)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("form", LAZY)
+def test_rows_that_are_left_alone_for_long(form):
+    """Far more rows than a step reads, many of them alike: across many shelves and rescalings."""
+    settings, options = FORMS[form]
+    rng = np.random.default_rng(0)
+    n, d = 300, 120
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.03)
+    X[n // 2 :] = X[: n - n // 2]
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    if settings.cap < 1.0:
+        settings = Simba(cap=settings.cap * N / n, bias=settings.bias, width=settings.width)
+    options = {key: value for key, value in options.items() if key != "horizon"}
+    run, naive = skim(sp.csr_array(X), y, settings, seed=1), Naive(X, y, seed=1, **options)
+    for t in range(1, 1201):
+        naive.step(order_of(run.state))
+        run.advance(t, None)
+        if t % 100 == 0:
+            assert run.state.counts[naive.rows[-1]] > 0.0
+            np.testing.assert_allclose(law_of(run.state), naive.law, rtol=1e-8)
+            np.testing.assert_allclose(run.state.mass, np.sum(naive.p, axis=0), rtol=1e-9)
+    np.testing.assert_array_equal(run.state.counts, np.bincount(naive.rows, minlength=n))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -219,10 +289,27 @@ def test_a_run_that_a_limit_of_reads_cut_goes_on_as_if_it_had_not(form, limit):
     np.testing.assert_array_equal(cut.state.weights, whole.state.weights)
 
 
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("limit", [0, 8, 77, 400])
+def test_the_same_where_rows_are_left_alone(limit):
+    X, y = data(4, density=0.7)
+    settings = FORMS["kappa bias batch"][0]
+    whole, cut = (skim(sp.csr_array(X), y, settings, seed=2) for _ in range(2))
+    assert cut.advance(300, limit)
+    assert cut.reads.nnz <= limit
+    for run in (whole, cut):
+        assert not run.advance(300, None)
+    np.testing.assert_array_equal(cut.state.s, whole.state.s)
+    np.testing.assert_array_equal(law_of(cut.state), law_of(whole.state))
+
+
 @pytest.mark.parametrize("form", ["hard", "kappa"])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_weights_never_vanish(form, kind):
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, "few"])
+def test_weights_never_vanish(form, kind, request):
     """Large steps for ever in one direction: without a common factor all weights would be zero."""
+    if kind == "few":
+        request.getfixturevalue("few")
+        kind = sp.csr_array
     settings, options = FORMS[form]
     settings = Simba(cap=settings.cap, rate=1e3)
     rng = np.random.default_rng(0)
@@ -231,9 +318,9 @@ def test_weights_never_vanish(form, kind):
     y = np.ones(N)
     run, naive = skim(kind(X), y, settings), Naive(X, y, rate=1e3, **options)
     for t in range(1, 3001):
-        naive.step()
+        naive.step(order_of(run.state))
+        run.advance(t, None)
         if t % 50 == 0 or t < 10:
-            run.advance(t, None)
             np.testing.assert_allclose(law_of(run.state), naive.law, rtol=1e-7)
     assert naive.logs.max() < -745.0  # the exponential of this is 0
     assert run.state.weights.min() > 1e-100
@@ -256,15 +343,70 @@ def test_more_columns_in_a_step_give_a_better_answer():
 
 
 @pytest.mark.parametrize("form", ["hard", "kappa", "nu"])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_a_weight_that_is_almost_nothing_is_kept_above_zero(form, kind):
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, "few"])
+def test_a_weight_that_is_almost_nothing_is_kept_above_zero(form, kind, request):
+    if kind == "few":
+        request.getfixturevalue("few")
+        kind = sp.csr_array
     X, y = data(8)
     run = skim(kind(X), y, FORMS[form][0])
     run.advance(255, None)
     run.state.weights[:] = np.geomspace(1e-320, 1.0, N)
+    if run.state.law is not None:
+        set_capped(run.state.law, run.state.weights, run.state.mass)
     run.advance(256, None)
+    settle(run.state)
     assert run.state.weights.max() == 1.0
     assert run.state.weights.min() == 1e-250
+
+
+@pytest.mark.usefixtures("few")
+def test_a_restart_keeps_a_part_of_what_was_found():
+    X, y = data(5, density=0.5)
+    before, after = Simba(cap=1 / (0.4 * N), bias=1.0), Simba(cap=1 / (0.6 * N), bias=1.0)
+    run = skim(sp.csr_array(X), y, before, seed=3)
+    run.advance(100, None)
+    settle(run.state)
+    weights, s = run.state.weights / run.state.weights.max(), run.state.s.copy()
+    run.restart(after)
+    expected = capped_softmax(0.25 * np.log(weights), after.cap)
+    np.testing.assert_allclose(law_of(run.state), expected, rtol=1e-9)
+    np.testing.assert_allclose(run.state.s, 0.25 * s)
+    assert not run.state.mass.any()
+    run.advance(200, None)
+    settle(run.state)
+    assert run.state.mass.sum() == pytest.approx(200.0)
+    assert run.state.mass.max() <= 200.0 * after.cap * (1.0 + 1e-9)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_value_that_is_no_number_is_found(value):
+    """Entries of matrices in memory are checked before; those of others show only here."""
+    X, y = data(5, density=0.5)
+    run = skim(sp.csr_array(X), y, FORMS["kappa"][0])
+    run.advance(20, None)
+    state = run.state
+    state.values[2], state.spare[2], state.touched[:2] = value, 1.0, [1, 2]
+    run.advance(21, None)
+    with pytest.raises(ValueError, match="nan or infinite"):
+        run.check(last=False)
+
+
+def test_rows_are_left_alone_if_columns_have_few_entries():
+    rng = np.random.default_rng(0)
+    few = as_source(sp.random_array((2000, 50), density=0.004, rng=rng, format="csr"))
+    many = as_source(sp.random_array((2000, 50), density=0.1, rng=rng, format="csr"))
+    # one column that is nearly full is drawn most of the time
+    uneven = sp.random_array((2000, 50), density=0.002, rng=rng, format="lil")
+    uneven[:1500, 7] = 1.0
+    kappa = Simba(cap=0.01)
+    assert lazily(kappa, few).lazy
+    assert lazily(Simba(bias=1.0, width=3.0), few) == LazySimba(bias=1.0, width=3.0)
+    for settings in (Simba(), Simba(nu=0.1), Simba(cap=0.01, width=9.0), Tracking(cap=0.01)):
+        assert lazily(settings, few) is settings
+    for source in (many, as_source(uneven.tocsr()), as_source(np.ones((2000, 3)))):
+        assert lazily(kappa, source) is kappa
 
 
 # ---------------------------------------------------------------------------------------- pieces

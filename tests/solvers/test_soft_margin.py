@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from skimlearn import Oracle, Status, soft_margin_path
 from skimlearn import soft_margin as any_soft_margin
 from skimlearn.sampling.simplex import top_mass, water_level
+from skimlearn.solvers import lazy_simba
 from skimlearn.solvers._worst import Worst
 
 soft_margin = partial(any_soft_margin, solver="simba")
@@ -110,6 +111,37 @@ def test_the_bounds_bracket_the_optimum_and_close(form, bias, seed):
         assert mean == pytest.approx(certificate.lower, abs=1e-7)
         assert p.max() <= (1.0 + 1e-8) / share
     assert bound <= certificate.upper + 1e-9
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_the_bounds_are_right_where_rows_are_left_alone(bias, seed, monkeypatch):
+    monkeypatch.setattr(lazy_simba, "FEW", math.inf)
+    X, y = cloud(seed, shift=[0.6, 1.0][seed % 2])
+    exact = Exact(X, y, [0.5, 2.0, 10.0][seed % 3], bias)
+    mode = ["las-vegas", "las-vegas", "high-probability"][seed % 3]
+    result = soft_margin(
+        sp.csr_array(X), y, kappa=exact.kappa, bias=bias, eps=0.1, batch=1 + seed % 2, mode=mode,
+        max_steps=60_000, random_state=seed,
+    )  # fmt: skip
+    certificate, p = result.certificate, result.p
+    assert result.status is Status.CONVERGED
+    assert certificate.lower - 1e-6 <= exact.mean <= certificate.upper + 1e-6
+    assert (p.min() >= 0.0, p.sum()) == (True, pytest.approx(1.0))
+    assert p.max() <= (1.0 + 1e-8) / (exact.kappa * 24)
+    if mode == "las-vegas":
+        bound = np.linalg.norm(X.T @ (p * y)) + (abs(p @ y) if bias else 0.0)
+        assert bound <= certificate.upper + 1e-9
+
+
+def test_a_path_of_slacks_is_the_same_on_rows_of_few_entries(monkeypatch):
+    """The slack touches all rows: there is nothing to leave alone."""
+    X, y = cloud(4)
+    options = {"nu": [0.1, 0.3], "bias": True, "max_steps": 500, "random_state": 0}
+    usual = list(soft_margin_path(sp.csr_array(X), y, **options))
+    monkeypatch.setattr(lazy_simba, "FEW", math.inf)
+    for a, b in zip(usual, soft_margin_path(sp.csr_array(X), y, **options), strict=True):
+        assert a.certificate == b.certificate
 
 
 @pytest.mark.parametrize("kappa", [0.01, 1.0])

@@ -14,8 +14,8 @@ from skimlearn.solvers import _hedge
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_skim import MarginSkim
+from skimlearn.solvers._margin_state import BIASES, TOP
 from skimlearn.solvers.choose_margin import MarginRun
-from skimlearn.solvers.simba import BIASES, TOP
 from skimlearn.solvers.tracking import EARLY, SIZE, SPREAD, Tracking, make_state
 
 

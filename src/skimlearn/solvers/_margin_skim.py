@@ -17,7 +17,7 @@ See Clarkson, Hazan and Woodruff (2010), corollaries II.8 to II.11.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,22 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.disk import ask_for
 from skimlearn.data.oracle import Oracle
 from skimlearn.data.rows import Csr, lengths, norms, take
-from skimlearn.sampling.cuts import water
-from skimlearn.sampling.tree import tree_build
-from skimlearn.solvers import simba, tracking
+from skimlearn.solvers import _margin_state, tracking
 from skimlearn.solvers._limits import Bounds
 from skimlearn.solvers._margin_bounds import split
+from skimlearn.solvers._margin_state import (
+    BIASES,
+    FACTORS,
+    LENGTH,
+    POWER,
+    T,
+    rewind,
+    settle,
+)
 from skimlearn.solvers._skim import Skim, Source, combination, not_finite, products
 from skimlearn.solvers._worst import Worst
-from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, Simba, T
+from skimlearn.solvers.lazy_simba import lazily
+from skimlearn.solvers.simba import Simba
 from skimlearn.solvers.verify import verify
 
 __all__ = ["MODES", "MarginSkim", "longest_row"]
@@ -70,7 +78,7 @@ class MarginSkim(Skim):
         if isinstance(settings, tracking.Tracking) and mode == "high-probability":
             settings = replace(settings, part=1.0)  # `_trust` asks for the mean of all p
         self.y, self.eps, self.mode, self.delta = y, eps, mode, delta
-        self.method = self.settings = settings
+        self.settings = settings
         self.name = "tracking" if settings.tracks else "simba"
         self.exponent = settings.q / (settings.q - 1.0)  # of the dual norm
         soft = settings.nu > 0.0 or settings.bias > 0.0
@@ -80,8 +88,9 @@ class MarginSkim(Skim):
         if mode == "high-probability" and settings.q < 2.0:
             self.euclidean = self._longest(2.0)  # estimates from columns need it
         sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
-        make_state: Any = tracking.make_state if settings.tracks else simba.make_state
-        self.state = make_state(settings, y, source.shape[1], sparse=sparse, length=length)
+        self.method = lazily(settings, source)
+        make_state: Any = tracking.make_state if settings.tracks else _margin_state.make_state
+        self.state = make_state(self.method, y, source.shape[1], sparse=sparse, length=length)
         if isinstance(source, Matrix) and not sparse and settings.nu == 0.0:
             self.threads = threads
         self.start = self.older = self.newer = self._drawn()
@@ -121,14 +130,20 @@ class MarginSkim(Skim):
     def _drawn(self) -> Drawn:
         """What was drawn so far: steps, sums of the rows, of their counts and of p."""
         state = self.state
-        return float(state.scalars[T]), state.s.copy(), state.counts.copy(), state.mass.copy()
+        return float(state.scalars[T]), state.s.copy(), state.counts.copy(), self._mass().copy()
 
-    def _since(self, start: Drawn) -> Drawn:
-        """The steps since then, and means over them."""
-        now = self._drawn()
-        steps = now[0] - start[0]
-        means = [(b - a) / steps for a, b in zip(start[1:], now[1:], strict=True)]
-        return steps, means[0], means[1], means[2]
+    def _mass(self) -> Vector:
+        """The sum of p over the steps, or over some of them."""
+        if self.method.lazy:
+            settle(self.state)
+        mass: Vector = self.state.mass
+        return mass
+
+    def _since(self, start: Drawn) -> tuple[float, Vector, Vector]:
+        """The steps since then, and means over them: of the rows drawn and of their counts."""
+        state = self.state
+        steps = float(state.scalars[T]) - start[0]
+        return steps, (state.s - start[1]) / steps, (state.counts - start[2]) / steps
 
     def fallback(self) -> tuple[Vector, float, Vector]:
         n, d = self.source.shape
@@ -168,7 +183,7 @@ class MarginSkim(Skim):
         if not (np.isfinite(sums).all() and np.isfinite(state.weights).all()):
             raise not_finite()
         for start in (self.start, self.older):  # the later half forgets how it began
-            _, rows, p, _ = self._since(start)
+            _, rows, p = self._since(start)
             p, moved = self.worst.allowed(p)
             self._dual(_norm(rows, self.exponent) + moved * float(state.scalars[LENGTH]), p)
         if self.mode == "las-vegas" and (last or self._work() >= self.due):
@@ -198,12 +213,13 @@ class MarginSkim(Skim):
         value, factor, bias = self.worst.improve(c, self.y, norm, bias)
         self._answers(value, factor, x, bias, c)
         if len(self.state.mass):
-            _, _, counts, p = self._since(self.older)
-            p = p if p.any() else counts  # the former is less noisy
+            p = self._mass() - self.older[3]
+            p = p if p.any() else self._since(self.older)[2]  # the former is less noisy
+            p /= p.sum()
             if self.settings.tracks:  # turns may be uneven: each class is given its mass
                 sides = split(self.y, self.settings.cap, bias=self.settings.bias > 0.0)
                 p = sides.repaired(p)
-            p /= p.sum()
+                p /= p.sum()
             self._dual(_norm(combination(self, p * self.y), self.exponent), p)
         self.proofs += 1
         self.due = max(1.25 * self._work(), self._work() + 0.5 * self.entries)
@@ -242,17 +258,17 @@ class MarginSkim(Skim):
         most 2 R and a variance of at most R^2; see Pinelis, "Optimum bounds for the
         distributions of martingales in Banach spaces" (1994), a bound like Bernstein's.
         """
-        steps, rows, _, p = self._since(self.older)
+        steps, rows, _ = self._since(self.older)
         if self.older[0] < self.begun:
             return  # the rows drawn are in part from before a restart
         log = math.log(2.0 / tail)
         linear = 2.0 / 3.0 * log
         error = self.euclidean * (linear + math.sqrt(linear**2 + 2.0 * steps * log)) / steps
+        p = self._mass() - self.older[3]
         if not p.any():
             return
-        p = p / p.sum()
         before = self.bounds.upper
-        self._dual(_norm(rows, self.exponent) + error, p)
+        self._dual(_norm(rows, self.exponent) + error, p / p.sum())
         if self.bounds.upper < before:
             self.bounds.failure = self.delta
 
@@ -268,24 +284,12 @@ class MarginSkim(Skim):
 
     def restart(self, settings: Simba, keep: float = 0.25) -> None:
         """Go on with other settings: the steps so far count for a part of what they were."""
-        state, scalars = self.state, self.state.scalars
-        steps = math.floor(keep * scalars[T])
-        for drawn in (state.s, state.counts):
-            drawn *= steps / max(scalars[T], 1.0)
-        state.weights[:] = (state.weights / state.weights.max()) ** keep
-        scalars[TOP] = np.inf
-        if settings.cap < 1.0:
-            scalars[TOP] = water(state.weights, settings.cap, np.inf)
-        for total in (state.late, state.last, state.mass):
-            total[:] = 0.0
-        if len(state.column_tree):
-            tree_build(np.abs(state.s) ** self.exponent, state.column_tree)
-        scalars[POWER] = float((np.abs(state.s) ** self.exponent).sum())
-        scalars[T], scalars[FACTORS], scalars[BIASES] = steps, 0.0, 0.0
-        self.method = self.settings = settings
+        state = self.state
+        rewind(state, keep, settings.cap, self.exponent)
+        self.method, self.settings = replace(self.method, **asdict(settings)), settings
         self.bounds, self.history, self.seconds = Bounds(maximize=True), [], 0.0
         self.tally[:], self.certified, self.goal, self.proofs, self.due = 0, 0, 0, 0, 0.0
-        self.begun, self.level = float(steps), math.nan
+        self.begun, self.level = float(state.scalars[T]), math.nan
         n, d = self.source.shape
         self.start = (0.0, np.zeros(d), np.zeros(n), np.zeros(len(state.mass)))
         self.older = self.newer = self.start

@@ -22,24 +22,24 @@ of the p-norm.
 See Clarkson, Hazan and Woodruff, "Sublinear optimization for machine learning" (2010), algorithm 1,
 and Hazan, Koren and Srebro, "Beating SGD: learning SVMs in sublinear time" (2011), algorithm 1; the
 fractional remainder of the slack, which the latter drops, is kept, and ties share it.
+
+Where columns have few entries, the rows that they leave alone have factors in common, and a step
+costs little more than what it reads (see `lazy_simba`). The slack of the nu form goes to other
+rows at every step: there all n weights are passed over.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import entry, size
-from skimlearn.sampling.blocks import BLOCK, block_room, cut_draw, power_draw
+from skimlearn.sampling.blocks import BLOCK, cut_draw, power_draw
 from skimlearn.sampling.cuts import heaviest, shared_water
 from skimlearn.sampling.team import (
-    ALONE,
-    Team,
     blocks_of,
     least,
     meet,
@@ -48,79 +48,14 @@ from skimlearn.sampling.team import (
     shared_power_sums,
     sum_of,
 )
-from skimlearn.sampling.tree import tree_build, tree_draw, tree_nodes, tree_set, tree_total
-from skimlearn.solvers._margin_bounds import split
+from skimlearn.sampling.tree import tree_build, tree_draw, tree_set, tree_total
+from skimlearn.solvers._margin_state import BIASES, FACTORS, LENGTH, POWER, TOP, TOTAL, T
 from skimlearn.solvers._skim import Method
 
-__all__ = ["Simba", "State", "make_state"]
+__all__ = ["FLOOR", "RESCALE", "Simba", "add_row", "bias_of", "eta_of", "growth", "scale_of"]
 
-Vector = NDArray[np.float64]
-
-# positions in the scalars: steps; sum of the factors of s so far; sum of |s_j|^q*; greatest length
-# of a row; weights above TOP count as TOP; sum of the biases; sum of the weights; and for tracking
-# the mean responses of the two classes, ||tracked||^2, the sum of the responses' variances, and the
-# mass of the class +1 (with a bias)
-T, FACTORS, POWER, LENGTH, TOP, BIASES, TOTAL, PLUS, MINUS, SIZE, SPREAD, SHARE = range(12)
 FLOOR = 1e-250  # of the weights, after the largest is set to 1
 RESCALE = 256  # steps: in between a weight grows by 3^256 at most
-
-
-class State(NamedTuple):
-    """Where a run stands."""
-
-    y: Vector  # labels
-    weights: Vector  # p, up to a factor
-    counts: Vector  # how often each row was drawn
-    mass: Vector  # sum of p over the steps (soft margins only)
-    values: Vector  # v of this step (where it is not applied at once)
-    spare: Vector
-    s: Vector  # sum of the rows drawn
-    late: Vector  # what the sum of x lags behind FACTORS * s; for q < 2 the sum of x itself
-    last: Vector  # FACTORS when a coordinate of late was last brought up to date (q < 2 only)
-    tracked: Vector  # the x that the responses are exact for (tracking only)
-    responses: Vector  # A' tracked
-    losses: Vector  # their sums over the steps
-    row_tree: Vector  # of the weights (sparse rows, hard margin) or empty
-    column_tree: Vector  # of the law that columns are drawn by (sparse rows) or empty
-    row_sums: Vector
-    column_sums: Vector
-    parts: Vector  # (2, blocks): room for other sums
-    scalars: Vector
-    team: Team = ALONE
-
-
-def make_state(method: Simba, y: Vector, d: int, *, sparse: bool, length: float) -> State:
-    """The state before the first step; a length of 0 means that it is learned from the rows."""
-    n = len(y)
-    direct = not method.soft
-    none = np.zeros(0)
-    row_tree = tree_nodes(n) if sparse and direct else none
-    if len(row_tree):
-        tree_build(np.ones(n), row_tree)
-    scalars = np.zeros(12)
-    scalars[LENGTH], scalars[TOP] = length, np.inf
-    if method.tracks and method.bias > 0.0:
-        scalars[SHARE] = split(y, method.cap, bias=True).masses[0]
-    return State(
-        y=y,
-        weights=np.ones(n),
-        counts=np.zeros(n),
-        mass=none if direct else np.zeros(n),
-        values=none if direct else np.zeros(n),
-        spare=np.zeros(n) if method.nu > 0.0 else none,
-        s=np.zeros(d),
-        late=np.zeros(d),
-        last=none if method.q == 2.0 else np.zeros(d),
-        tracked=np.zeros(d) if method.tracks else none,
-        responses=np.zeros(n) if method.tracks else none,
-        losses=np.zeros(n) if method.tracks else none,
-        row_tree=row_tree,
-        column_tree=tree_nodes(d) if sparse else none,
-        row_sums=block_room(n),
-        column_sums=block_room(d),
-        parts=np.zeros((2, len(block_room(max(n, d))))),
-        scalars=scalars,
-    )
 
 
 @dataclass(frozen=True)
@@ -138,6 +73,11 @@ class Simba(Method):
     @property
     def tracks(self) -> bool:
         """Whether exact responses of a part of x are kept; see `tracking`."""
+        return False
+
+    @property
+    def lazy(self) -> bool:
+        """Whether rows that are not read are left alone; see `lazy_simba`."""
         return False
 
     @property
@@ -165,11 +105,7 @@ class Simba(Method):
             picks[1:] = -1
 
     def column(self, state, columns, at, j):
-        eta = _eta(self, state)
-        factor, norm = _factor(self, state)
-        # the estimate of <a, x> is a_j ||x||_q^q / |x_j|^(q-1), in units of the longest row
-        scale = norm**self.q * factor ** (1.0 - self.q) / state.s[j] / state.scalars[LENGTH]
-        scale /= self.width - 1.0
+        scale = scale_of(self, state, j)
         soft, tree = len(state.values) > 0, len(state.row_tree) > 0
         first, last = share(state.team, size(columns, at))
         if soft:
@@ -177,11 +113,10 @@ class Simba(Method):
                 i, value = entry(columns, at, k)
                 state.values[i] += scale * state.y[i] * value
         else:
-            scale *= eta
+            scale *= eta_of(self, state)
             for k in range(first, last):
                 i, value = entry(columns, at, k)
-                z = _clip(scale * state.y[i] * value)
-                state.weights[i] *= 1.0 - z + z * z
+                state.weights[i] *= growth(scale * state.y[i] * value)
         if tree:
             for k in range(size(columns, at)):
                 i = np.int64(entry(columns, at, k)[0])
@@ -215,6 +150,17 @@ class Simba(Method):
             scalars[TOP] /= largest
             if len(state.row_tree) > 0:
                 tree_build(state.weights, state.row_tree)
+
+
+@kernel
+def scale_of(method, state, j):
+    """What the entries of column j are multiplied by, to be estimates of the responses.
+
+    That of <a, x> is a_j ||x||_q^q / |x_j|^(q-1), here in units of the longest row.
+    """
+    factor, norm = _factor(method, state)
+    scale = norm**method.q * factor ** (1.0 - method.q) / state.s[j] / state.scalars[LENGTH]
+    return scale / (method.width - 1.0)
 
 
 @kernel
@@ -252,7 +198,7 @@ def add_row(method, state, rows, at, i):
 
 
 @kernel
-def _eta(method, state):
+def eta_of(method, state):
     """The step of the weights; it is bounded so that z is small where v is not an outlier."""
     steps = method.horizon if method.horizon > 0.0 else state.scalars[T] + 1.0
     entropy = math.log(max(2.0, min(len(state.y), len(state.y) * method.cap)))
@@ -283,29 +229,34 @@ def _link(s, dual):
 
 
 @kernel
-def _clip(z):
-    """z within [-1, 1]; of nan and infinity it makes nan, so that a check finds them."""
-    return min(1.0, max(-1.0, z)) + 0.0 * z
+def growth(z):
+    """1 - z + z^2 with z within [-1, 1]; nan for nan and infinity, so that a check finds them."""
+    z = min(1.0, max(-1.0, z)) + 0.0 * z
+    return 1.0 - z + z * z
+
+
+@kernel
+def bias_of(state, lean, total):
+    """The bias that is best for one class, if it weighs more than the other; noted in the sum."""
+    bias = math.copysign(1.0, lean) if abs(lean) > 1e-12 * total else 0.0
+    state.scalars[BIASES] += bias
+    return bias
 
 
 @kernel
 def _apply(method, state):
     """Give slack and bias to the rows that p weighs most, and multiply the weights."""
     n, scalars, weights = len(state.y), state.scalars, state.weights
-    eta, bias = _eta(method, state), 0.0
+    eta, bias = eta_of(method, state), 0.0
     first, last = share(state.team, n)
     if method.bias > 0.0:
-        lean = _lean(state)
-        if abs(lean) > 1e-12 * scalars[TOTAL]:
-            bias = math.copysign(1.0, lean)
-        scalars[BIASES] += bias
+        bias = bias_of(state, _lean(state), scalars[TOTAL])
     cut, rest = np.inf, 0.0
     if method.nu > 0.0:
         cut, rest = heaviest(weights, state.spare, method.nu * n / (2.0 * scalars[LENGTH]))
     for i in range(first, last):
         slack = 2.0 if weights[i] > cut else (rest if weights[i] == cut else 0.0)
-        z = _clip(eta * (state.values[i] + slack + bias * state.y[i]))
-        weights[i] *= 1.0 - z + z * z
+        weights[i] *= growth(eta * (state.values[i] + slack + bias * state.y[i]))
         state.values[i] = 0.0
 
 

@@ -38,7 +38,8 @@ from skimlearn.sampling.team import ALONE, Team, blocks_of, meet, share, sum_of
 from skimlearn.sampling.tree import tree_draw, tree_nodes, tree_set
 from skimlearn.solvers._hedge import weigh
 from skimlearn.solvers._margin_bounds import split
-from skimlearn.solvers.simba import BIASES, FACTORS, LENGTH, POWER, TOP, TOTAL, Simba, T
+from skimlearn.solvers._margin_state import BIASES, FACTORS, LENGTH, POWER, TOP, TOTAL, T
+from skimlearn.solvers.simba import Simba
 
 __all__ = ["State", "Tracking", "make_state"]
 
