@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from skimlearn import datasets
     from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
+    from skimlearn.data.svmlight import (
+        SvmlightError,
+        iter_svmlight,
+        read_svmlight,
+        write_svmlight,
+    )
     from skimlearn.estimators.ball import EnclosingBall
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
@@ -47,18 +53,22 @@ _HOMES = {
     "SoftMargin": "skimlearn.solvers.soft_margin",
     "Status": "skimlearn.result",
     "SublinearSVC": "skimlearn.estimators.sublinear",
+    "SvmlightError": "skimlearn.data.svmlight",
     "enclosing_ball": "skimlearn.solvers.ball",
     "hard_margin": "skimlearn.solvers.reductions",
+    "iter_svmlight": "skimlearn.data.svmlight",
     "l2_svm": "skimlearn.solvers.reductions",
     "matrix_game": "skimlearn.solvers.game",
     "max_margin": "skimlearn.solvers.margin",
     "primal_dual": "skimlearn.solvers.primal_dual",
+    "read_svmlight": "skimlearn.data.svmlight",
     "regularization_path": "skimlearn.estimators.path",
     "shortest_vector": "skimlearn.solvers.reductions",
     "simplex_qp": "skimlearn.solvers.simplex_qp",
     "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
+    "write_svmlight": "skimlearn.data.svmlight",
 }
 _MODULES = {
     "datasets": "skimlearn.datasets",
@@ -82,14 +92,17 @@ __all__ = [
     "SoftMargin",
     "Status",
     "SublinearSVC",
+    "SvmlightError",
     "datasets",
     "enclosing_ball",
     "hard_margin",
+    "iter_svmlight",
     "l2_svm",
     "losses",
     "matrix_game",
     "max_margin",
     "primal_dual",
+    "read_svmlight",
     "regularization_path",
     "regularizers",
     "shortest_vector",
@@ -97,6 +110,7 @@ __all__ = [
     "soft_ball",
     "soft_margin",
     "soft_margin_path",
+    "write_svmlight",
 ]
 
 

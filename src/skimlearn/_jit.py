@@ -89,7 +89,21 @@ def kernel(function: Function) -> Function:
 
     Where the cache folder is not writable the kernel still works, compiled anew by each process.
     """
-    compiled: Any = numba.njit(**OPTIONS)(function)
+    return _compile(function, OPTIONS)
+
+
+def lean_kernel(function: Function) -> Function:
+    """As `kernel`, for functions that make no arrays, and call none that do.
+
+    Numba counts how often an array is held, with atomic operations wherever one is handed on in
+    branches and loops. A function that works byte by byte can take twice as long for it. Whoever
+    calls from Python holds the arrays anyway.
+    """
+    return _compile(function, {**OPTIONS, "_nrt": False})
+
+
+def _compile(function: Function, options: dict[str, Any]) -> Function:
+    compiled: Any = numba.njit(**options)(function)
     folder = cache_directory()
     if numba.config.DISABLE_JIT or folder is None:
         return compiled
