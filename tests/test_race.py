@@ -1,0 +1,118 @@
+"""The race of the benchmarks: it runs from a checkout, and its table says what was measured."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def race():
+    """The package of the benchmark, which is not installed."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import race
+        import race.measure
+        import race.peers
+        import race.table
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    return race
+
+
+def start(*arguments):
+    command = [sys.executable, str(BENCHMARKS / "race"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+@pytest.mark.slow
+def test_a_race_from_the_command_line(tmp_path):
+    peers = ["skimlearn", "sklearn-linearsvc", "celer"]
+    done = start(
+        "--problem", "tiny", "--loss", "hinge", "--alpha", "1e-2", "--repeat", 1,
+        "--peer", *peers, "--out", tmp_path / "out", "--cache", tmp_path / "cache",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    cell = json.loads((tmp_path / "out" / "results.jsonl").read_text())
+    assert cell["reference"]["gap"] <= 1e-7
+    assert {run["peer"] for run in cell["runs"]} == set(peers[:2])
+    assert {run["turn"] for run in cell["runs"]} == {0, 1}
+    for peer in peers[:2]:  # one objective, whoever minimises it
+        lowest = min(run["objective"] for run in cell["runs"] if run["peer"] == peer)
+        assert lowest == pytest.approx(cell["reference"]["objective"], rel=1e-3)
+    assert cell["absent"] == {"celer": "has l1 penalties only"}
+    assert cell["machine"]["cores"] >= 1
+    assert "scikit-learn" in cell["versions"]["main"]
+    text = (tmp_path / "out" / "table.md").read_text()
+    assert "| tiny | hinge | 0.01 | 1 |" in text
+    assert "| celer |" in text
+    assert (tmp_path / "out" / "ratios.png").exists()
+
+
+def test_missing_data_are_named(tmp_path):
+    done = start("--problem", "imdb", "--out", tmp_path / "out", "--cache", tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    assert "imdb: left out, needs --data FOLDER" in done.stdout
+
+
+def run(peer, setting, turn, wall, objective, error=0.1):
+    return {
+        "peer": peer, "setting": {"tol": setting}, "turn": turn, "wall": wall, "cpu": wall,
+        "objective": objective, "error": error,
+    }  # fmt: skip
+
+
+def test_times_are_medians_of_the_quickest_setting_that_meets_the_target(race):
+    reference = {"objective": 1.0, "error": 0.1, "gap": 0.0}
+    runs = [
+        run("skimlearn", 0.1, 0, 9.0, 1.0),  # the exploration does not count
+        *(run("skimlearn", 0.1, k, wall, 1.005) for k, wall in enumerate((3.0, 1.0, 2.0), 1)),
+        run("skimlearn", 0.01, 0, 4.0, 1.00005),  # unless there is nothing else
+        *(run("other", 0.1, k, 1.0, value) for k, value in enumerate((1.001, 1.02, 1.03), 1)),
+        run("other", 0.01, 0, 8.0, 1.0005, error=0.2),
+    ]
+    cell = race.measure.Cell("made", "hinge", 1e-4, 1, reference, runs)
+    times = race.table.times(cell)
+    assert times["1e-02"]["skimlearn"]["wall"] == 2.0
+    assert times["1e-04"]["skimlearn"]["wall"] == 4.0
+    assert times["1e-02"]["other"]["wall"] == 8.0  # the median of the quicker setting is too far
+    assert times["error"]["other"]["wall"] == 1.0
+    assert "other" not in times["1e-04"]
+    assert race.table.ratio(times["1e-02"]) == (0.25, "other")
+    assert race.table.ratio(times["1e-04"]) == (None, None)
+
+
+def client_of(race, name, folder):
+    peer = race.peers.Peer(name, name, name, ("hinge",), lambda task: [[{}]], None)
+    options = race.measure.Options(cache=folder, log=lambda line: None)
+    return race.measure.Client(peer, folder, "hinge", options)
+
+
+def test_a_peer_that_cannot_start_says_why(race, tmp_path):
+    client = client_of(race, "missing", tmp_path)
+    with pytest.raises(race.measure.PeerFailed, match="KeyError: 'missing'"):
+        client.ask(1.0, do="fit", alpha=1.0)
+    assert client.process is None
+
+
+def test_a_peer_that_hangs_is_ended(race, tmp_path, monkeypatch):
+    monkeypatch.setattr(race.measure, "STARTING", 0.0)
+    client = client_of(race, "sklearn-linearsvc", tmp_path)
+    with pytest.raises(race.measure.PeerFailed, match="took more than 0 s"):
+        client.ask(1.0, do="fit", alpha=1.0)
+    assert client.process is None
+
+
+def test_every_peer_has_settings_from_rough_to_precise(race):
+    for name, peer in race.peers.table().items():
+        for loss in race.peers.ALL:
+            task = race.peers.Task(loss, 1e-4, 1000, 10, 5000, True, 2, 1.0)
+            if peer.why_not(task) is None:
+                ladders = peer.ladders(task)
+                assert ladders, name
+                assert all(ladders), name
+                json.dumps(ladders)
