@@ -195,18 +195,23 @@ def dual_ascent(X, y, orders, alpha, loss, *, bias="none", m=None, p=2.0, radius
     squares = np.linalg.norm(X, q, axis=1) ** 2
     square = {"none": 0.0, "regularized": 1.0, "free": m @ squares / n}[bias]
     h = m * (squares + square) / (alpha * n)
-    a, centre = np.zeros(n), 0.0
+    a, centre, seen = np.zeros(n), 0.0, float(n)
+    if p == 2 and radius == math.inf:  # as if the rows seen, and some more, were all there are
+        curvature = 0.25 if loss == "log" else 1.0
+        seen = min(n, 2.0 * curvature * (m @ squares) / n / alpha)
 
     def answer():
-        b = centre + square * (m @ a) / (alpha * n)
-        return link(X.T @ (m * a) / (alpha * n), p, radius), b
+        stretch = n / seen
+        b = centre + stretch * square * (m @ a) / (alpha * n)
+        return stretch * link(X.T @ (m * a) / (alpha * n), p, radius), b
 
     for order in orders:
         if bias == "free":  # the method of multipliers
             centre += square * (m @ a) / (alpha * n)
         for i in order:
+            seen = min(n, seen + 1.0)
             w, b = answer()
-            a[i] = DUAL_STEPS[loss](a[i], X[i] @ w + b, h[i], y[i])
+            a[i] = DUAL_STEPS[loss](a[i], X[i] @ w + b, n / seen * h[i], y[i])
     return a, *answer()
 
 

@@ -1,4 +1,4 @@
-"""Our own entries: the default solver over its tolerance, and single solvers beside it."""
+"""Our own entries: the default solver over tolerances and epochs, and single solvers beside it."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,9 +26,16 @@ def _by_gap(solver):
     return ladders
 
 
-def _by_epochs(solver):
+def _by_epochs(solver, most=256):
     def ladders(task):
-        return [[{"solver": solver, "tol": None, "max_epochs": k} for k in doublings(256)]]
+        return [[{"solver": solver, "tol": None, "max_epochs": k} for k in doublings(most)]]
+
+    return ladders
+
+
+def _by_gap_or_epochs(solver):
+    def ladders(task):
+        return _by_gap(solver)(task) + _by_epochs(solver, most=16)(task)
 
     return ladders
 
@@ -40,9 +47,10 @@ def _warm_up(solver):
     """All stages of a solver, so that none is compiled or loaded within a measurement."""
 
     def warm_up(X, y, task):
-        for stage in ("asgd", "dual") if solver == "auto" else (solver,):
-            _model(task, 0, solver=stage, tol=None, max_epochs=2).fit(X, y)
-        if solver == "auto":  # few rows and columns: Newton's method
+        _model(task, 0, solver=solver, tol=None, max_epochs=2).fit(X, y)
+        if solver == "auto":
+            _model(task, 0, tol=0.3, max_epochs=None, max_seconds=2.0).fit(X, y)
+            # few rows and columns: Newton's method
             part = X[:: max(1, task.n // 2000)]
             columns = np.argsort(np.diff(sp.csc_matrix(part).indptr), kind="stable")[-5:]
             few = part[:, columns] if task.sparse else np.ascontiguousarray(part[:, columns])
@@ -65,7 +73,7 @@ def _peer(name, solver, ladders):
 
 
 PEERS = [
-    _peer("skimlearn", "auto", _by_gap),
+    _peer("skimlearn", "auto", _by_gap_or_epochs),
     _peer("skimlearn-dual", "dual", _by_gap),
     _peer("skimlearn-asgd", "asgd", _by_epochs),
     _peer("skimlearn-sgd", "sgd", _by_epochs),

@@ -77,6 +77,11 @@ def primal(problem: Problem, w: Vector, b: float = 0.0, z: Vector | None = None)
     return Primal(w, b, value if math.isfinite(value) else math.inf, z)
 
 
+def mean_loss(problem: Problem, z: Vector, b: float) -> float:
+    """The mean loss of responses."""
+    return float(_mean_loss(problem.loss, z, b, problem.y, problem.weights))
+
+
 def slopes(problem: Problem, answer: Primal) -> Vector:
     """Dual variables from an answer: minus the slopes of the loss."""
     a = np.empty(problem.n)

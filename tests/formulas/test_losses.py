@@ -123,6 +123,19 @@ def test_slope_is_the_derivative_of_the_value(loss):
     assert checked > 200
 
 
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
+def test_bend_is_the_derivative_of_the_slope(loss):
+    step = 1e-4
+    for y in targets(loss):
+        for z in np.linspace(-6, 6, 121) + 0.0123:
+            before, after = loss.slope(z - step, y), loss.slope(z + step, y)
+            middle = 0.5 * (before + after)
+            if abs(middle - loss.slope(z, y)) > 1e-6:
+                continue  # the slope has a corner close by
+            expected = (after - before) / (2 * step)
+            assert loss.bend(z, y) == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
 @every_loss
 @quick
 @given(u=moderate, z=moderate, draw=moderate)

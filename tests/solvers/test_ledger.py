@@ -537,6 +537,7 @@ def test_no_algorithm_is_missing():
             }
     assert found | {SublinearSVC, EnclosingBall} == here
     public = {getattr(skimlearn, name) for name in skimlearn.__all__}
-    assert {f for f in public if inspect.isfunction(f)} - here == {skimlearn.regularization_path}
+    solving = {f for f in public if getattr(f, "__module__", "").startswith("skimlearn.solvers")}
+    assert {f for f in solving if inspect.isfunction(f)} <= here
     ready_made = {getattr(m, name) for m in (low_regret, samplers) for name in m.__all__}
     assert ready_made == {player for pair in PLAYERS for player in pair}

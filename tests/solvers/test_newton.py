@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 
 import reference
 from problems import LOSSES, NAMES, close, make, make_data, make_weights
+from skimlearn import certificates
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES
@@ -154,7 +155,43 @@ def test_what_newton_refuses():
 
 
 def test_cost_is_counted_in_multiplications():
-    X = sp.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]))
-    assert newton.cost(as_rows(X)) == 4 + 9 + 27 / 3
-    assert newton.cost(as_rows(np.ones((2, 3)))) == 18 + 9
-    assert newton.cost(as_rows(sp.csr_array((3, 2001)))) == np.inf
+    counts = np.array([2, 0, 3])
+    assert newton.cost(300, 3, counts) == pytest.approx(300 * 0.1 * 9 + 0.1 * 9)  # in blocks
+    assert newton.cost(300, 100, counts) == pytest.approx(300 * 13 / 3 + 0.1 * 1e6 / 3)
+    assert newton.cost(3, 2001, counts) == np.inf
+
+
+@pytest.mark.parametrize("bias", ["free", "regularized", "none"])
+@pytest.mark.parametrize("loss", ["log", "squared", "huber", "squared_hinge"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_samples_are_a_start_close_to_the_answer(form, loss, bias):
+    X, y = make_data(loss, 6000, 6)
+    problem = make(loss, form(X), y, bias=bias, alpha=1e-4)
+    method = newton.Newton(
+        problem, Ledger(problem.rows), order=np.random.default_rng(0).permutation(6000)
+    )
+    assert 0 < method.ledger.reads.nnz < 1.1 * method.ledger.total
+    value = certificates.primal(problem, method.w, method.b).value
+    best = newton.solve(problem, TIGHT).certificate.primal
+    assert best <= value * (1 + 1e-12)
+    assert value <= 1.02 * best
+    for _ in range(4):
+        method.visit(np.arange(6000))
+    assert certificates.primal(problem, method.w, method.b).value <= best * (1 + 1e-9)
+
+
+def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 7)) * (rng.random((5000, 7)) < 0.5)
+    c = rng.random(5000) * (rng.random(5000) < 0.9)
+    wide = np.hstack([X, np.ones((5000, 1))])
+    expected = np.tril(wide.T @ (c[:, None] * wide))
+    for rows in (as_rows(X), as_rows(X.astype(np.float32)), as_rows(sp.csr_array(X))):
+        out = np.zeros((8, 8), order="F")
+        newton._gram(rows, c, out)
+        np.testing.assert_allclose(
+            np.tril(out), expected, rtol=1e-5 if rows.values.itemsize == 4 else 1e-10
+        )
+    out = np.zeros((8, 8), order="F")
+    newton._sparse_gram(as_rows(sp.csr_array(X)), c, out)
+    np.testing.assert_allclose(np.tril(out), expected, rtol=1e-10)

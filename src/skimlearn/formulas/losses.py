@@ -6,6 +6,7 @@ A loss is convex and non-negative. With ``a`` the dual variable of an example (m
 ``value(z, y)``       l(z, y)
 ``slope(z, y)``       its derivative in z (any subgradient at a kink)
 ``curvature()``       a bound on how fast the slope changes; infinite where the slope jumps
+``bend(z, y)``        how fast the slope changes at z
 ``dual_bounds(y)``    the interval of all ``a = -slope``
 ``conjugate(s, y)``   l*(s, y) = max over z of s z - l(z, y); infinite outside the interval
 ``dual_step(a, z, h, y)``  the new a that maximises -l*(-a') - (a' - a) z - h (a' - a)^2 / 2
@@ -77,6 +78,11 @@ class Loss(Formula):
     def curvature(self):
         """A bound on the derivative of the slope."""
         return math.inf
+
+    def bend(self, z, y):
+        """The derivative of the slope at z, by a difference."""
+        step = 1e-6 * (1.0 + abs(z))
+        return max(self.slope(z + step, y) - self.slope(z - step, y), 0.0) / (2.0 * step)
 
     def dual_bounds(self, y):
         """The least and the greatest value of -slope."""
@@ -172,6 +178,9 @@ class SquaredHinge(Loss):
     def curvature(self):
         return 1.0
 
+    def bend(self, z, y):
+        return 1.0 if y * z < 1.0 else 0.0
+
     def dual_bounds(self, y):
         return (0.0, math.inf) if y > 0.0 else (-math.inf, 0.0)
 
@@ -204,6 +213,10 @@ class Log(Loss):
     def curvature(self):
         return 0.25
 
+    def bend(self, z, y):
+        e = math.exp(-abs(z))
+        return e / ((1.0 + e) * (1.0 + e))
+
     def dual_bounds(self, y):
         return min(y, 0.0), max(y, 0.0)
 
@@ -235,6 +248,8 @@ class Log(Loss):
             else:
                 low = u
             step = error / (1.0 + h * b * (1.0 - b))
+            if abs(step) <= 1e-7 * (1.0 + abs(u)) and low < u - step < high:
+                return y * (b + step * b * (1.0 - b))  # exact but for the square of the step
             if abs(step) <= 1e-14 * (1.0 + abs(u)):
                 break
             u -= step
@@ -260,6 +275,9 @@ class Squared(Loss):
         return z - y
 
     def curvature(self):
+        return 1.0
+
+    def bend(self, z, y):
         return 1.0
 
     def dual_bounds(self, y):
@@ -323,6 +341,9 @@ class Huber(Loss):
 
     def curvature(self):
         return 1.0
+
+    def bend(self, z, y):
+        return 1.0 if abs(z - y) < self.delta else 0.0
 
     def dual_bounds(self, y):
         return -self.delta, self.delta

@@ -52,6 +52,7 @@ class Method(ABC):
     whole = False  # whether a visit needs all rows of the epoch at once, and counts its reads
     thorough = False  # whether to go on below the target gap, to the last digits
     finished = False  # whether the method has nothing more to do
+    goal: float | None = None  # the gap that the run is to reach, as far as it is known
 
     def __init__(self, problem: Problem, ledger: Ledger) -> None:
         self.problem = problem
@@ -68,6 +69,10 @@ class Method(ABC):
     @abstractmethod
     def answer(self) -> tuple[Vector, float]:
         """The weights and the bias that the method stands for now."""
+
+    def responses(self) -> Vector | None:
+        """The responses of the rows to the answer, without its bias, if they are known."""
+        return None
 
     def bound(self, answer: Primal) -> Dual:
         """A lower bound of the optimum: by default from the slopes at the answer."""
@@ -193,6 +198,8 @@ class Run:
         status = self._visit(order)
         if status is not None:
             return status
+        if self.budget.gap is not None:
+            self.method.goal = self.budget.gap * abs(self.answer.value)
         if self.method.due(self.visits / self.problem.n, self.reads_at_last_check):
             before = self.certificate.gap
             self._check()
@@ -230,7 +237,7 @@ class Run:
         """Certify the present answer; keep it if it is the best."""
         w, b = self.method.answer()
         if np.isfinite(w).all():
-            answer = self._consider(w, b)
+            answer = self._consider(w, b, self.method.responses())
             bound = self.method.bound(answer)
             if bound.value > self.dual.value:
                 self.dual = bound
@@ -238,9 +245,10 @@ class Run:
         self.history.append(self._record())
         self.reads_at_last_check = self.ledger.reads.dense
 
-    def _consider(self, w: Vector, b: float) -> Primal:
-        answer = certificates.primal(self.problem, w, b)
-        self.ledger.certify(self.ledger.total)
+    def _consider(self, w: Vector, b: float, z: Vector | None = None) -> Primal:
+        answer = certificates.primal(self.problem, w, b, z)
+        if z is None:
+            self.ledger.certify(self.ledger.total)
         if answer.value <= self.answer.value:
             self.answer = answer
         return answer

@@ -1,13 +1,21 @@
-"""The default: a good answer fast, and any accuracy after it.
+"""The default: whatever is quickest for the problem, and any accuracy.
 
-1. One epoch of a stochastic method (averaged SGD for p = 2, PGS for the others). Its answer is good
-   enough for many purposes, and a start near the optimum for what follows.
-2. Dual coordinate ascent, which reaches any gap for every loss and every regularizer; losses that
-   have no dual step of their own get a numerical one from the base class.
-3. If that takes as long as Newton's method would (few features, of very different scales, or a tiny
-   alpha), Newton's method takes over.
+=======================================  ========================================================
+the problem                              the method
+=======================================  ========================================================
+tiny                                     Newton's method, to the last digit
+smooth loss, few features or small       Newton's method, from samples of growing size
+alpha: two steps cost less than the
+epochs of dual ascent would
+any other with p = 2                     dual coordinate ascent; if that takes as long as
+                                         Newton's method would, Newton's method takes over
+p < 2, or a radius                       an epoch of PGS, then dual coordinate ascent
+fewer reads than five passes allowed     a stochastic method alone (averaged SGD or PGS)
+=======================================  ========================================================
 
-Problems so small that Newton's method costs nothing are given to it at once, and solved exactly.
+Dual ascent on n rows whose mean squared length is S takes some 4 (1 + L S / (alpha n)) epochs for a
+loss of curvature L; a Newton step costs about the squares of the rows' lengths, or, for dense
+rows, d^2 in whole blocks. Both are guessed from some rows.
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ import threading
 import numpy as np
 
 from skimlearn import certificates
-from skimlearn.data.rows import nonzeros
+from skimlearn.data.rows import nonzeros, norms, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -28,7 +36,8 @@ from skimlearn.solvers._stochastic import Stochastic, is_safe, shift
 
 __all__ = ["solve"]
 
-TINY = 3e5  # multiplications: a Newton step that costs no more is hardly felt
+TINY = 3e5  # entries times columns: a Newton step that costs no more is hardly felt
+SOME = 1000  # rows that costs are guessed from
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 
 
@@ -53,39 +62,60 @@ def solve(
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)
     run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    cost = _newton_cost(problem, budget)
-    if cost <= TINY:
+    costs = _Costs(problem, budget)
+    if costs.tiny:
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
+    if costs.newton_is_best:
+        order = run.rng.permutation(problem.n) if start is None else None
+        return run.stage(newton.Newton(problem, run.ledger, start, order=order)).result()
     # the finisher reads all rows three times before it gains much: norms, start, an epoch
     enough = run.ledger.left >= 5 * run.ledger.total
-    if is_safe(problem) and (start is None or not enough):
+    quick = enough and isinstance(problem.regularizer, SquaredL2)
+    if is_safe(problem) and (start is None or not enough) and not quick:
         run.stage(_first_phase(problem, run, start), epochs=1 if enough else None)
         start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
-        epochs = _patience(problem, cost, budget)
-        run.stage(dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=epochs)
+        method = dual.DualAscent(problem, run.ledger, dual.Settings(), start)
+        run.stage(method, epochs=costs.patience)
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
         run.stage(newton.Newton(problem, run.ledger, start))
     return run.result()
 
 
-def _patience(problem: Problem, cost: float, budget: Budget) -> int | None:
-    """For how many epochs dual ascent goes on: as long as Newton's method would take."""
-    if not math.isfinite(cost):
-        return None
-    steps = 10 if math.isfinite(problem.loss.curvature()) else 30
-    epochs = cost * steps / (VISIT * float(nonzeros(problem.rows).sum()) + 1.0)
-    most = math.inf if budget.epochs is None else 0.3 * budget.epochs
-    return math.ceil(max(10.0, min(epochs, most)))
+class _Costs:
+    """What the methods would cost, guessed from some of the rows: the same for dense and sparse."""
 
+    def __init__(self, problem: Problem, budget: Budget) -> None:
+        self.problem, self.budget = problem, budget
+        n, d = problem.n, problem.d
+        some = take(problem.rows, np.linspace(0, n - 1, min(n, SOME), dtype=np.int64))
+        counts = nonzeros(some)
+        self.square = float((norms(some) ** 2).mean())
+        self.entries = n * float(counts.mean())
+        short = budget.reads is not None or (budget.epochs is not None and budget.epochs < 300)
+        fits = isinstance(problem.regularizer, SquaredL2) and not short
+        self.newton = newton.cost(n, d, counts) if fits else math.inf
+        self.tiny = fits and n * float((counts.astype(np.float64) ** 2).mean()) + d**3 / 3 <= TINY
 
-def _newton_cost(problem: Problem, budget: Budget) -> float:
-    """The cost of a Newton step; infinite where Newton's method does not fit."""
-    short = budget.reads is not None or (budget.epochs is not None and budget.epochs < 300)
-    if short or not isinstance(problem.regularizer, SquaredL2):
-        return math.inf
-    return newton.cost(problem.rows)
+    @property
+    def newton_is_best(self) -> bool:
+        """Whether the loss is smooth, and two Newton steps cost less than dual ascent would."""
+        problem, curvature = self.problem, self.problem.loss.curvature()
+        if not (math.isfinite(curvature) and math.isfinite(self.newton)):
+            return False
+        epochs = 4.0 * (1.0 + curvature * self.square / (problem.alpha * problem.n))
+        return 2.0 * self.newton <= epochs * VISIT * self.entries
+
+    @property
+    def patience(self) -> int | None:
+        """For how many epochs dual ascent goes on: as long as Newton's method would take."""
+        if not math.isfinite(self.newton):
+            return None
+        steps = 10 if math.isfinite(self.problem.loss.curvature()) else 30
+        epochs = self.newton * steps / (VISIT * self.entries + 1.0)
+        most = math.inf if self.budget.epochs is None else 0.3 * self.budget.epochs
+        return math.ceil(max(10.0, min(epochs, most)))
 
 
 def _first_phase(problem: Problem, run: Run, start: Start | None) -> Stochastic:

@@ -3,7 +3,10 @@ r"""Newton's method for few features: exact, whatever the scale of the features.
 Problem:  min over w, b of  alpha/2 ||w||^2 + bias term + (1/n) sum m_i loss(<w, x_i> + b, y_i).
 
 First-order methods slow down when features have very different scales or alpha is tiny. With d
-features a Newton step costs O(sum of nnz(x_i)^2 + d^3) and needs few repetitions.
+features a Newton step costs O(sum of nnz(x_i)^2 + d^3) and needs few repetitions. If the loss is
+smooth, samples of the rows are solved first, each eight times the size of the one before: from the
+answer of the last one or two steps on all rows are enough. A sample of m rows has its own noise,
+against which alpha is raised (`NOISE`).
 
 A loss with kinks is first made smooth by a proximal term around dual variables a (Rockafellar's
 method of multipliers): its slope is then -a', with a' = dual_step(a, z, h, y), and Newton's method
@@ -20,15 +23,27 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve, lstsq
 
 from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import Rows, combine, entry, nonzeros, norms, responses, size
+from skimlearn.data.rows import (
+    Csr,
+    Rows,
+    combine,
+    entry,
+    lengths,
+    norms,
+    responses,
+    size,
+    take,
+)
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
@@ -38,15 +53,22 @@ __all__ = ["Newton", "cost", "solve"]
 
 LEAST = 1e-6  # the least weight of the proximal term, relative to the scale of responses
 ROUNDS = 60
+BLOCK = 2048  # rows that are multiplied together
+DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
+GROWTH = 8  # of the samples
+NOISE = 0.3  # times the mean squared length of a row over m: added to alpha for m rows
 
 
-def cost(rows: Rows) -> float:
-    """Multiplications of one step, about; infinite if a d x d matrix is out of the question."""
-    d = rows.shape[1]
+def cost(n: int, d: int, counts: NDArray[np.int64]) -> float:
+    """Multiplications of one step, those in whole blocks at what they cost beside single ones.
+
+    ``counts`` are the numbers of nonzero entries of some of the n rows. Infinite if a d x d matrix
+    is out of the question.
+    """
     if d > 2000:
         return math.inf
-    counts = nonzeros(rows).astype(np.float64)  # the same for dense and sparse rows
-    return float((counts**2).sum()) + float(d) ** 3 / 3.0
+    pairs = min(float((counts.astype(np.float64) ** 2).mean()), DENSE * float(d) ** 2)
+    return n * pairs + DENSE * float(d) ** 3 / 3.0
 
 
 def solve(
@@ -86,6 +108,7 @@ class Newton(Method):
         start: Start | None = None,
         *,
         thorough: bool = False,
+        order: Order | None = None,  # rows in a random order, whose beginnings are the samples
     ) -> None:
         super().__init__(problem, ledger)
         self.thorough = thorough
@@ -93,44 +116,73 @@ class Newton(Method):
             raise ValueError(f"Newton's method has p=2 and no radius, not {problem.regularizer!r}")
         n, d = problem.n, problem.d
         self.w, self.b = np.zeros(d), 0.0
-        self.a = np.zeros(n)
-        self.z = np.zeros(n)
+        self.a, self.z = np.zeros(n), np.zeros(n)
+        self.known = start is None  # whether z is that of w
         if start is not None:
             self.w, self.b = start.w.copy(), start.b
-            responses(problem.rows, self.w, self.z)
-            ledger.pass_over()
             if start.a is not None:
                 self.a = certificates.feasible(problem, start.a)
         elif problem.bias == "free":
             self.b = certificates.best_bias(problem, self.z)
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
-        ledger.pass_over()
-        natural = float(problem.weights @ norms(problem.rows) ** 2) / (problem.alpha * n * n)
-        self.h = 0.0 if self.smooth else max(min(1e-3 * natural, self.scale), LEAST * self.scale)
+        self.h = 0.0
+        if not self.smooth:
+            ledger.pass_over()
+            natural = float(problem.weights @ norms(problem.rows) ** 2) / (problem.alpha * n * n)
+            self.h = max(min(1e-3 * natural, self.scale), LEAST * self.scale)
+        elif order is not None:
+            self._learn_from_samples(order)
         self.moved = math.inf  # the largest change of a dual variable in the last round
         self.new_a, self.bend = np.zeros(n), np.zeros(n)
+        self.theta: Vector | None = None  # that of new_a, if a check has formed it
         self.rounds, self.vain = 0, 0  # in vain: rounds that did not halve the gap
         self.gap = math.inf
         self.steepness = math.inf  # the length of the last gradient of the round
+        self.value = 0.0
+        self.promised = math.inf  # what the last step was to gain, relative to the value
         self.round_ended = False
         self.finished = False
+
+    def _learn_from_samples(self, order: Order) -> None:
+        """Begin at the answer of some rows alone."""
+        problem, start = self.problem, None
+        count = max(8 * problem.d, 500)
+        while GROWTH * count <= 2 * problem.n:
+            chosen = np.sort(order[:count])
+            part = _part_of(problem, chosen)
+            self.ledger.visit(chosen)
+            inner = Newton(part, Ledger(part.rows), start)
+            while not inner.finished and inner.promised > 0.1 * problem.d / count:
+                inner.visit(chosen)
+                inner.theta = None
+            start = Start(inner.w, inner.b)
+            count *= GROWTH
+        if start is not None:
+            self.w, self.b, self.known = start.w, start.b, False
 
     def order(self, rng: np.random.Generator) -> Order:
         return np.arange(self.problem.n)
 
     def visit(self, order: Order) -> None:
-        """One Newton step, or the end of a round."""
+        """One Newton step, or the end of a round; at first, if need be, a look at all rows."""
         problem = self.problem
         n, d, m = problem.n, problem.d, problem.weights
+        if not self.known:
+            responses(problem.rows, self.w, self.z)
+            self.ledger.pass_over()
+            self.known = True
+            if self.smooth and not self.thorough:
+                return  # the answer may be good enough
         self._prox()
-        gradient = np.empty(d + 1)
-        gradient[:d] = problem.alpha * self.w
-        combine(problem.rows, -m * self.new_a / n, gradient[:d])
-        self.ledger.visit(np.flatnonzero(m * self.new_a))
         own = problem.alpha if problem.bias == "regularized" else 0.0
-        gradient[d] = own * self.b - float(m @ self.new_a) / n
-        hessian = np.zeros((d + 1, d + 1))
+        gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.new_a) / n)
+        if self.theta is None:
+            combine(problem.rows, -m * self.new_a / n, gradient[:d])
+            self.ledger.visit(np.flatnonzero(m * self.new_a))
+        else:
+            gradient[:d] -= problem.alpha * self.theta
+        hessian = np.zeros((d + 1, d + 1), order="F")
         _gram(problem.rows, m * self.bend / n, hessian)
         self.ledger.visit(np.flatnonzero(m * self.bend))
         hessian[np.arange(d), np.arange(d)] += problem.alpha
@@ -142,21 +194,24 @@ class Newton(Method):
             farthest = 10.0 * (self.scale + abs(self.b) + float(np.abs(self.z).max()))
             hessian[d, d] = max(hessian[d, d], abs(gradient[d]) / farthest)
         direction = _solve_symmetric(hessian, -gradient)
-        promised = -0.5 * float(direction @ gradient)
-        value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300
-        value += certificates.primal(problem, self.w, self.b, z=self.z).value
+        slope = float(direction @ gradient)
+        if self.theta is None or self.value == 0.0:  # else the check before has formed it
+            self.value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300
+            self.value += certificates.mean_loss(problem, self.z, self.b)
+        self.promised = -0.5 * slope / self.value
         # the primal may be exact long before the dual, whose error is ||gradient||^2 / alpha
         former, self.steepness = self.steepness, float(np.linalg.norm(gradient))
-        if not promised > 1e-17 * value and not self.steepness < 0.5 * former:
+        if not self.promised > 1e-17 and not self.steepness < 0.5 * former:
             self._end_round()
             return
         along = np.empty(n)
         responses(problem.rows, direction[:d], along)
         self.ledger.pass_over()
-        step = self._step(direction, along, own)
-        self.w += step * direction[:d]
+        step = self._step(direction, along, own, slope)
+        self.w = self.w + step * direction[:d]
         self.b += step * float(direction[d])
-        self.z += step * along
+        self.z = self.z + step * along
+        self.theta = None
         if step == 0.0:
             self._end_round()
 
@@ -179,7 +234,7 @@ class Newton(Method):
         if not self.smooth and moved > 0.01 * former:
             self.h = max(0.1 * self.h, LEAST * self.scale)
 
-    def _step(self, direction: Vector, along: Vector, own: float) -> float:
+    def _step(self, direction: Vector, along: Vector, own: float, begin: float) -> float:
         """A step that goes down: the slope along the direction is not yet positive at its end."""
         problem = self.problem
         d = problem.d
@@ -200,14 +255,13 @@ class Newton(Method):
                 + constants[0] + step * constants[1]
             )  # fmt: skip
 
-        begin = slope(0.0)
         if not begin < 0.0:
             return 0.0
-        low, high = 0.0, 1.0
-        if slope(1.0) <= 1e-6 * abs(begin):
+        low, high, end = 0.0, 1.0, slope(1.0)
+        if end <= (0.1 if self.smooth else 1e-6) * abs(begin):
             return 1.0
+        middle = begin / (begin - end)  # where a straight slope would be zero
         for _ in range(200):  # the slope changes its sign in between; stay where it is negative
-            middle = 0.5 * (low + high)
             at = slope(middle)
             if at > 0.0:
                 high = middle
@@ -215,14 +269,24 @@ class Newton(Method):
                 low = middle
                 if at >= 0.5 * begin:
                     break
+            middle = 0.5 * (low + high)
         return low
 
     def answer(self) -> tuple[Vector, float]:
         return self.w, self.b
 
+    def responses(self) -> Vector | None:
+        return self.z if self.known else None
+
     def bound(self, answer: Primal) -> Dual:
+        if self.smooth:
+            self.b = answer.b
         self._prox()
-        return self.certified(certificates.feasible(self.problem, self.new_a))
+        a = certificates.feasible(self.problem, self.new_a)
+        bound = self.certified(a)
+        if self.smooth and np.array_equal(a, self.new_a):
+            self.theta, self.value = bound.theta, answer.value
+        return bound
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         self.round_ended = False
@@ -248,14 +312,27 @@ def _solve_symmetric(matrix: Vector, right: Vector) -> Vector:
     return np.asarray(lstsq(full, right)[0])
 
 
+def _part_of(problem: Problem, chosen: Order) -> Problem:
+    """The problem of some rows."""
+    weights = problem.weights[chosen]
+    mean = float(weights.mean())
+    rows = take(problem.rows, chosen)
+    noise = NOISE * float((norms(rows) ** 2).mean()) / len(chosen)
+    return replace(
+        problem, rows=rows, y=problem.y[chosen], alpha=problem.alpha + noise,
+        weights=weights / mean if mean > 0.0 else np.ones(len(chosen)),
+    )  # fmt: skip
+
+
 @kernel
 def _slopes(loss, a, z, b, h, y, new, bend):
     """Dual variables of the smoothed loss, and how fast they fall with the response."""
     for i in range(len(z)):
         at = z[i] + b
-        tiny = 1e-6 * (1.0 + abs(at))
-        if h > 0.0:
-            tiny = min(tiny, 1e-4 * h)
+        if h == 0.0:
+            new[i], bend[i] = -loss.slope(at, y[i]), loss.bend(at, y[i])
+            continue
+        tiny = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
         new[i] = loss.dual_step(a[i], at, h, y[i])
         rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])
         bend[i] = max(rise / (2.0 * tiny), 0.0)
@@ -266,14 +343,43 @@ def _slope_along(loss, a, z, along, step, h, y, m):
     """The derivative of the mean smoothed loss along a direction."""
     total = 0.0
     for i in range(len(z)):
-        if m[i] > 0.0:
-            total -= m[i] * loss.dual_step(a[i], z[i] + step * along[i], h, y[i]) * along[i]
+        at = z[i] + step * along[i]
+        if m[i] > 0.0 and h > 0.0:
+            total -= m[i] * loss.dual_step(a[i], at, h, y[i]) * along[i]
+        elif m[i] > 0.0:
+            total += m[i] * loss.slope(at, y[i]) * along[i]
     return total / len(z)
 
 
-@kernel
-def _gram(rows, c, out):
+def _gram(rows: Rows, c: Vector, out: Vector) -> None:
     """out += sum of c_i (x_i, 1)(x_i, 1)', the lower triangle of it."""
+    n, d = rows.shape
+    pairs = float((lengths(rows).astype(np.float64) ** 2).sum())
+    if isinstance(rows, Csr) and pairs < DENSE * n * float(d) ** 2:
+        _sparse_gram(rows, c, out)
+        return
+    root, room = np.sqrt(c), np.empty((min(BLOCK, n), d + 1))
+    for begin in range(0, n, BLOCK):
+        part = room[: min(BLOCK, n - begin)]
+        _scaled(rows, root[begin:], begin, part)
+        blas.dsyrk(1.0, part.T, beta=1.0, c=out, lower=1, overwrite_c=1)
+
+
+@kernel
+def _scaled(rows, root, begin, out):
+    """The rows from ``begin`` on, each with a 1 behind it, times their roots."""
+    d = out.shape[1] - 1
+    for i in range(len(out)):
+        line, factor = out[i], root[i]
+        line[:] = 0.0
+        for k in range(size(rows, begin + i)):
+            j, value = entry(rows, begin + i, k)
+            line[j] = factor * value
+        line[d] = factor
+
+
+@kernel
+def _sparse_gram(rows, c, out):
     d = np.uint64(len(out) - 1)
     for i in range(len(c)):
         if c[i] != 0.0:
