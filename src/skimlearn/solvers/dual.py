@@ -190,8 +190,14 @@ class DualAscent(Method):
 
     def answer(self) -> tuple[Vector, float]:
         scale = self.problem.regularizer.scale(self.mirror[MASS], self.mirror[UNIT], 1.0)
-        stretch = self.problem.n / max(self.seen, 1.0)
-        return stretch * scale * self.phi, self.centre + stretch * float(self.offset[0])
+        return self._stretch() * scale * self.phi, self._bias()
+
+    def _stretch(self) -> float:
+        """By how much the weights are larger while the problem grows."""
+        return self.problem.n / max(self.seen, 1.0)
+
+    def _bias(self) -> float:
+        return self.centre + self._stretch() * float(self.offset[0])
 
     def bound(self, answer: Primal) -> Dual:
         a = certificates.feasible(self.problem, self.a)
@@ -202,10 +208,11 @@ class DualAscent(Method):
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         problem = self.problem
         if self.settings.shrinking:
-            radius = math.sqrt(max(2.0 * certificate.gap / problem.alpha, 0.0))
+            gap = max(certificate.gap, 1e-12 * abs(certificate.primal))  # more than rounding
+            radius = math.sqrt(2.0 * gap / problem.alpha)
             keep = np.empty(problem.n, dtype=np.bool_)
             _moving(
-                problem.loss, answer.z, answer.b, problem.y, self.h, self.a,
+                problem.loss, answer.z, self._bias(), problem.y, self.h, self.a,
                 SHRINK * radius * self.lengths, problem.weights, self.moved, keep,
             )  # fmt: skip
             self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
