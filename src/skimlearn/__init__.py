@@ -20,12 +20,17 @@ if TYPE_CHECKING:
         read_svmlight,
         write_svmlight,
     )
+    from skimlearn.data.tensors import ModelError
     from skimlearn.estimators.ball import EnclosingBall
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
     from skimlearn.estimators.path import regularization_path
     from skimlearn.estimators.regressor import LinearRegressor
+    from skimlearn.estimators.saving import load
     from skimlearn.estimators.sublinear import SublinearSVC
+    from skimlearn.exchange.liblinear import read_liblinear, write_liblinear
+    from skimlearn.exchange.onnx import export_onnx
+    from skimlearn.exchange.sklearn import from_sklearn, to_sklearn
     from skimlearn.formulas import losses, regularizers
     from skimlearn.result import Budget, Certificate, Result, Status
     from skimlearn.solvers.ball import enclosing_ball
@@ -47,6 +52,7 @@ _HOMES = {
     "LinearRegressorCV": "skimlearn.estimators.cv",
     "LowRegret": "skimlearn.solvers.primal_dual",
     "Matrix": "skimlearn.data.columns",
+    "ModelError": "skimlearn.data.tensors",
     "Oracle": "skimlearn.data.oracle",
     "Result": "skimlearn.result",
     "Sampler": "skimlearn.solvers.primal_dual",
@@ -55,12 +61,16 @@ _HOMES = {
     "SublinearSVC": "skimlearn.estimators.sublinear",
     "SvmlightError": "skimlearn.data.svmlight",
     "enclosing_ball": "skimlearn.solvers.ball",
+    "export_onnx": "skimlearn.exchange.onnx",
+    "from_sklearn": "skimlearn.exchange.sklearn",
     "hard_margin": "skimlearn.solvers.reductions",
     "iter_svmlight": "skimlearn.data.svmlight",
     "l2_svm": "skimlearn.solvers.reductions",
+    "load": "skimlearn.estimators.saving",
     "matrix_game": "skimlearn.solvers.game",
     "max_margin": "skimlearn.solvers.margin",
     "primal_dual": "skimlearn.solvers.primal_dual",
+    "read_liblinear": "skimlearn.exchange.liblinear",
     "read_svmlight": "skimlearn.data.svmlight",
     "regularization_path": "skimlearn.estimators.path",
     "shortest_vector": "skimlearn.solvers.reductions",
@@ -68,6 +78,8 @@ _HOMES = {
     "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
+    "to_sklearn": "skimlearn.exchange.sklearn",
+    "write_liblinear": "skimlearn.exchange.liblinear",
     "write_svmlight": "skimlearn.data.svmlight",
 }
 _MODULES = {
@@ -86,6 +98,7 @@ __all__ = [
     "LinearRegressorCV",
     "LowRegret",
     "Matrix",
+    "ModelError",
     "Oracle",
     "Result",
     "Sampler",
@@ -95,13 +108,17 @@ __all__ = [
     "SvmlightError",
     "datasets",
     "enclosing_ball",
+    "export_onnx",
+    "from_sklearn",
     "hard_margin",
     "iter_svmlight",
     "l2_svm",
+    "load",
     "losses",
     "matrix_game",
     "max_margin",
     "primal_dual",
+    "read_liblinear",
     "read_svmlight",
     "regularization_path",
     "regularizers",
@@ -110,6 +127,8 @@ __all__ = [
     "soft_ball",
     "soft_margin",
     "soft_margin_path",
+    "to_sklearn",
+    "write_liblinear",
     "write_svmlight",
 ]
 

@@ -31,6 +31,7 @@ class Status(enum.Enum):
     SECONDS = "the limit of seconds was reached"
     STALLED = "no further progress is possible in floating point"
     STREAMED = "a batch of a stream was read once; such an answer has no certificate"
+    IMPORTED = "the weights were learned elsewhere; such an answer has no certificate"
     STOPPED = "the callback asked to stop"
     INTERRUPTED = "the user interrupted"
 

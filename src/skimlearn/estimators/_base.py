@@ -29,6 +29,7 @@ from skimlearn.estimators._checks import (
     workers,
 )
 from skimlearn.estimators._progress import Progress
+from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._stream import Stream
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas.losses import Loss
@@ -43,7 +44,7 @@ __all__ = ["LinearModel"]
 Vector = NDArray[np.float64]
 
 
-class LinearModel(BaseEstimator):
+class LinearModel(Saves, BaseEstimator):
     """The base of the linear classifier and the linear regressor."""
 
     _labels = False  # whether the targets are labels

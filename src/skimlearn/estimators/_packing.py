@@ -1,0 +1,270 @@
+"""Parameters, names and results as plain JSON and arrays, and back; each piece is checked.
+
+An object of JSON is always ``{"type": ..., "value": ...}``: what JSON itself has no word for. Which
+types there are is fixed here. Nothing is looked up by a name that a file holds but in these tables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn.data.ledger import Reads
+from skimlearn.data.tensors import ModelError
+from skimlearn.formulas import losses
+from skimlearn.result import Certificate, Record, Result, Status
+from skimlearn.solvers.soft_margin import SoftMargin
+
+__all__ = [
+    "Tensors",
+    "pack",
+    "pack_result",
+    "pack_texts",
+    "unpack",
+    "unpack_result",
+    "unpack_texts",
+]
+
+Array = NDArray[Any]
+Tensors = dict[str, Array]
+
+LOSSES = {cls: name for name, cls in losses.NAMES.items()}
+DTYPES = ("bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16",
+          "uint32", "uint64")  # fmt: skip
+REMEDIES = {
+    "callback": "set callback=None",
+    "cv": "set cv to an integer or None",
+    "loss": "set loss to the name of a loss of skimlearn, which leaves the predictions as they are",
+    "random_state": "set random_state to an integer or None",
+    "scoring": "set scoring to the name of a score or None",
+}
+WIDEST_SPARE = 64  # characters by which texts may be wider than the longest one
+
+# -------------------------------------------------------------------------------------- parameters
+
+
+def pack(value: Any, name: str) -> Any:
+    """A parameter as JSON; a `ModelError` that says what to do if it holds code or state."""
+    try:
+        return _pack(value)
+    except (_UnknownError, RecursionError):
+        remedy = REMEDIES.get(name, f"set {name} to a number, a text, None, or a list of such")
+        raise ModelError(
+            f"{name}={value!r} can't be stored, since a model file holds numbers and texts only: "
+            f"{remedy} (model.set_params) before you save"
+        ) from None
+
+
+class _UnknownError(Exception):
+    pass
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, np.bool_ | np.integer | np.float16 | np.float32 | np.float64):
+        value = value.item()
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else _typed("float", repr(value))
+    if type(value) is list:
+        return [_pack(item) for item in value]
+    if type(value) is tuple:
+        return _typed("tuple", [_pack(item) for item in value])
+    if type(value) is dict:
+        return _typed("dict", [[_pack(key), _pack(item)] for key, item in value.items()])
+    if type(value) is np.ndarray and value.dtype.name in DTYPES:
+        return _typed("array", [value.dtype.name, _pack(value.tolist())])
+    if type(value) in LOSSES:
+        fields = {
+            field.name: _pack(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+        return _typed("loss", [LOSSES[type(value)], fields])
+    raise _UnknownError
+
+
+def _typed(kind: str, value: Any) -> dict[str, Any]:
+    return {"type": kind, "value": value}
+
+
+def unpack(value: Any, name: str) -> Any:
+    """What `pack` was given."""
+    try:
+        return _unpack(value)
+    except (_UnknownError, AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        raise ModelError(f"{name} can't be read: {str(value)[:80]}") from None
+
+
+def _unpack(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpack(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"type", "value"}:
+        raise _UnknownError
+    kind, value = value["type"], value["value"]
+    if kind == "float":
+        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value]
+    if kind == "tuple" and isinstance(value, list):
+        return tuple(_unpack(item) for item in value)
+    if kind == "dict":
+        return {_unpack(key): _unpack(item) for key, item in value}
+    if kind == "array":
+        dtype, items = value
+        if dtype in DTYPES:
+            return np.array(_unpack(items), dtype=dtype)
+    if kind == "loss":
+        loss, fields = value
+        return losses.NAMES[loss](**{name: _unpack(field) for name, field in fields.items()})
+    raise _UnknownError
+
+
+# ------------------------------------------------------------------------------------------- texts
+
+
+def pack_texts(texts: Array, name: str, tensors: Tensors) -> dict[str, Any]:
+    """Texts as UTF-8, one after the other, and where each ends; the kind of array as JSON."""
+    if not all(isinstance(text, str) for text in texts.tolist()):
+        raise ModelError(
+            f"{name} holds {texts.dtype} objects that are not all texts: numbers, truth values and "
+            "texts can be stored"
+        )
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts.tolist()]
+    tensors[f"{name}.text"] = np.frombuffer(b"".join(parts), dtype=np.uint8)
+    tensors[f"{name}.ends"] = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return {"width": None if texts.dtype.kind == "O" else texts.dtype.itemsize // 4}
+
+
+def unpack_texts(kind: Any, name: str, tensors: Tensors) -> Array:
+    """The array of texts that `pack_texts` was given."""
+    text, ends = tensors.pop(f"{name}.text", None), tensors.pop(f"{name}.ends", None)
+    if text is None or text.ndim != 1 or text.dtype != np.uint8:
+        raise ModelError(f"the array {name}.text must hold bytes")
+    if ends is None or ends.ndim != 1 or ends.dtype != np.int64:
+        raise ModelError(f"the array {name}.ends must hold integers")
+    starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    if (starts > ends).any() or (ends[-1] if len(ends) else 0) != len(text):
+        raise ModelError(f"the array {name}.ends does not fit to the length of {name}.text")
+    joined = text.tobytes()
+    try:
+        texts = [
+            joined[start:end].decode("utf-8", "surrogatepass")
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{name} is not UTF-8: {error.reason}") from None
+    if not isinstance(kind, dict) or set(kind) != {"width"}:
+        raise ModelError(f"{name} must have a width")
+    width, longest = kind["width"], max(map(len, texts), default=0)
+    if width is None:
+        return np.array(texts, dtype=object)
+    if type(width) is not int or width < longest:
+        raise ModelError(f"{name} has the width {width!r}, but a text of {longest} characters")
+    # a wide array of short texts would take more memory than its file
+    return np.array(texts, dtype=f"U{min(width, longest + WIDEST_SPARE)}")
+
+
+# ----------------------------------------------------------------------------------------- results
+
+NUMBERS = ("bias", "seconds", "epochs")
+MORE = ("margin", "nu", "kappa", "alpha", "C")  # of a soft margin
+KINDS: dict[str, type[Result]] = {"Result": Result, "SoftMargin": SoftMargin}
+
+
+def pack_result(
+    result: Result, name: str, tensors: Tensors, *, weights: Array, keep_dual: bool
+) -> dict[str, Any]:
+    """A result as JSON, with its history, and its vectors where the model does not hold them."""
+    records = [[r.epoch, r.seconds, r.primal, r.dual] for r in result.history]
+    tensors[f"{name}.history"] = np.array(records, dtype=np.float64).reshape(-1, 4)
+    tensors[f"{name}.history_reads"] = np.array([r.reads for r in result.history], dtype=np.int64)
+    if not np.array_equal(result.x, weights):
+        tensors[f"{name}.x"] = np.asarray(result.x, dtype=np.float64)
+    if keep_dual:
+        tensors[f"{name}.p"] = np.asarray(result.p, dtype=np.float64)
+    kind = type(result).__name__
+    if KINDS.get(kind) is not type(result):
+        raise ModelError(f"{name} is of the class {kind}, not one of {sorted(KINDS)}")
+    certificate = result.certificate
+    return {
+        "kind": kind,
+        **{n: _pack(getattr(result, n)) for n in NUMBERS + (MORE if kind == "SoftMargin" else ())},
+        "certificate": [
+            _pack(certificate.primal), _pack(certificate.dual),
+            bool(certificate.maximize), _pack(certificate.failure),
+        ],
+        "reads": [int(result.reads.dense), int(result.reads.nnz), int(result.reads.certificate)],
+        "status": result.status.name,
+        "solver": result.solver,
+    }  # fmt: skip
+
+
+def unpack_result(packed: Any, name: str, tensors: Tensors, weights: Array) -> Result:
+    """The result that `pack_result` was given."""
+    if not isinstance(packed, dict) or packed.get("kind") not in list(KINDS):
+        raise ModelError(f"{name} must be an object of one of the kinds {sorted(KINDS)}")
+    numbers = NUMBERS + (MORE if packed["kind"] == "SoftMargin" else ())
+    if set(packed) != {"kind", "certificate", "reads", "status", "solver", *numbers}:
+        raise ModelError(f"{name} has the keys {str(sorted(packed))[:200]}")
+    certificate, reads, status = packed["certificate"], packed["reads"], packed["status"]
+    if (
+        not isinstance(certificate, list)
+        or len(certificate) != 4
+        or type(certificate[2]) is not bool
+    ):
+        raise ModelError(f"the certificate of {name} must have four values")
+    if not isinstance(reads, list) or len(reads) != 3 or any(type(n) is not int for n in reads):
+        raise ModelError(f"the reads of {name} must be three integers")
+    if not isinstance(status, str) or status not in Status.__members__:
+        raise ModelError(f"the status of {name} is {str(status)[:80]!r}, which is not known")
+    if not isinstance(packed["solver"], str):
+        raise ModelError(f"the solver of {name} must be a text")
+    vectors: dict[str, Any] = {"x": weights, "p": np.zeros(0)}
+    for key in vectors:
+        vectors[key] = vector = tensors.pop(f"{name}.{key}", vectors[key])
+        if vector.ndim != 1 or vector.dtype.kind != "f" or not np.isfinite(vector).all():
+            raise ModelError(f"the array {name}.{key} must be a vector of finite numbers")
+    primal, dual, maximize, failure = certificate
+    scalars: dict[str, Any] = {n: unpack_float(packed[n], f"{n} of {name}") for n in numbers}
+    return KINDS[packed["kind"]](
+        **vectors,
+        **scalars,
+        certificate=Certificate(
+            unpack_float(primal, f"the primal value of {name}"),
+            unpack_float(dual, f"the dual value of {name}"),
+            maximize,
+            unpack_float(failure, f"the probability of failure of {name}"),
+        ),
+        reads=Reads(*reads),
+        status=Status[status],
+        solver=packed["solver"],
+        history=_unpack_history(name, tensors),
+    )
+
+
+def _unpack_history(name: str, tensors: Tensors) -> list[Record]:
+    table, reads = tensors.pop(f"{name}.history", None), tensors.pop(f"{name}.history_reads", None)
+    if table is None or table.ndim != 2 or table.shape[1] != 4 or table.dtype != np.float64:
+        raise ModelError(f"the array {name}.history must have four columns of float64")
+    if reads is None or reads.shape != table.shape[:1] or reads.dtype != np.int64:
+        raise ModelError(f"the array {name}.history_reads must have an integer for each record")
+    return [
+        Record(epoch, seconds, count, primal, dual)
+        for (epoch, seconds, primal, dual), count in zip(
+            table.tolist(), reads.tolist(), strict=True
+        )
+    ]
+
+
+def unpack_float(value: Any, name: str) -> float:
+    """A number, nan and inf included, as a float."""
+    number = unpack(value, name)
+    if type(number) not in (int, float):
+        raise ModelError(f"{name} must be a number, not {str(value)[:80]!r}")
+    try:
+        return float(number)
+    except OverflowError:
+        raise ModelError(f"{name} is too large") from None

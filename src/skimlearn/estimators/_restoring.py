@@ -1,0 +1,212 @@
+"""Models from the arrays and the description of a file, each of them checked; see `saving`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn.data.tensors import ModelError, parse_json, version
+from skimlearn.estimators._base import summary
+from skimlearn.estimators._packing import (
+    Tensors,
+    unpack,
+    unpack_float,
+    unpack_result,
+    unpack_texts,
+)
+from skimlearn.estimators.ball import EnclosingBall
+from skimlearn.estimators.classifier import LinearClassifier
+from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
+from skimlearn.estimators.regressor import LinearRegressor
+from skimlearn.estimators.sublinear import SublinearSVC
+
+__all__ = ["FORMAT", "KEY", "LAYOUTS", "build"]
+
+Array = NDArray[Any]
+
+FORMAT = 1
+KEY = "skimlearn"  # of the description in the metadata
+PARTS = {"format", "version", "class", "parameters", "attributes", "results"}
+NAMES = "feature_names_in_"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file of a class holds."""
+
+    cls: type
+    classifies: bool = False
+    counts: tuple[str, ...] = ("n_features_in_", "n_iter_")
+    flags: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    tables: dict[str, int] = field(default_factory=dict)  # name and number of axes
+    weights: str = "coef_"
+
+
+ROWS = ("n_features_in_", "n_iter_", "n_rows_seen_")
+CHOSEN = ("alpha_", "p_", "best_score_")
+TRIED = {"alphas_": 1, "scores_": 3}
+LAYOUTS = {
+    layout.cls.__name__: layout
+    for layout in (
+        Layout(LinearClassifier, True, ROWS, flags=("multilabel_",)),
+        Layout(LinearRegressor, False, ROWS),
+        Layout(LinearClassifierCV, True, ROWS, ("multilabel_",), CHOSEN, TRIED),
+        Layout(LinearRegressorCV, False, ROWS, (), CHOSEN, TRIED),
+        Layout(SublinearSVC, True),
+        Layout(EnclosingBall, numbers=("offset_", "radius_"), weights="center_"),
+    )
+}
+
+
+def build(tensors: Tensors, metadata: dict[str, str]) -> Any:
+    """The model of the arrays and the texts of a file; a `ModelError` if anything is wrong."""
+    description, layout = _check_description(metadata)
+    model = layout.cls(**_parameters(description, layout))
+    attributes = description["attributes"]
+    if not isinstance(attributes, dict):
+        raise ModelError("the attributes must be an object")
+    for name in layout.counts:
+        setattr(model, name, _typed(attributes, name, int))
+    for name in layout.flags:
+        setattr(model, name, _typed(attributes, name, bool))
+    for name in layout.numbers:
+        setattr(model, name, unpack_float(attributes.pop(name, None), name))
+        if layout.cls is EnclosingBall and not math.isfinite(getattr(model, name)):
+            raise ModelError(f"{name} is not finite: no prediction could be made")
+    if layout.classifies:
+        model.classes_ = _classes(tensors, attributes)
+    vectors = _set_weights(model, layout, tensors)
+    for name, axes in layout.tables.items():
+        setattr(model, name, _array(tensors, name, axes, finite=False))
+    if NAMES in attributes:
+        names = unpack_texts(attributes.pop(NAMES), NAMES, tensors)
+        if len(names) != model.n_features_in_ or names.dtype != object:
+            raise ModelError(f"{NAMES} has {len(names)} names for {model.n_features_in_} columns")
+        setattr(model, NAMES, names)
+    _set_results(model, layout, description["results"], tensors, vectors)
+    for what, left in (("attributes", attributes), ("arrays", tensors)):
+        if left:
+            raise ModelError(f"the {what} {str(sorted(left))[:200]} do not belong to this class")
+    return model
+
+
+def _check_description(metadata: dict[str, str]) -> tuple[dict[str, Any], Layout]:
+    if KEY not in metadata:
+        raise ModelError(f"the file has arrays, but was not written by {KEY}: no model")
+    description = parse_json(metadata[KEY], "the description")
+    if not isinstance(description, dict):
+        raise ModelError("the description must be a JSON object")
+    number = description.get("format")
+    if type(number) is not int or number < 1:
+        raise ModelError(f"the format is {_text(number)}, which is no version")
+    if number > FORMAT:
+        raise ModelError(
+            f"the format is {number}, and this skimlearn ({version()}) reads up to "
+            f"{FORMAT}: the file is from skimlearn {_text(description.get('version'))}; upgrade"
+        )
+    if set(description) != PARTS:
+        raise ModelError(f"the description has the parts {str(sorted(description))[:200]}")
+    name = description["class"]
+    if not isinstance(name, str) or name not in LAYOUTS:
+        raise ModelError(f"the class {_text(name)} is not one of {sorted(LAYOUTS)}")
+    return description, LAYOUTS[name]
+
+
+def _parameters(description: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    parameters = description["parameters"]
+    if not isinstance(parameters, dict):
+        raise ModelError("the parameters must be an object")
+    unknown = set(parameters) - set(layout.cls._get_param_names())  # type: ignore[attr-defined]
+    if unknown:
+        raise ModelError(
+            f"the parameters {str(sorted(unknown))[:200]} are not known to this skimlearn "
+            f"({version()}); the file is from {_text(description['version'])}"
+        )
+    return {name: unpack(value, name) for name, value in parameters.items()}
+
+
+def _typed(attributes: dict[str, Any], name: str, kind: type[int]) -> Any:
+    value: Any = attributes.pop(name, None)
+    if type(value) is not kind or not 0 <= value < 2**63:
+        raise ModelError(f"{name} is {_text(value)}, but must be of the type {kind.__name__}")
+    return value
+
+
+def _array(tensors: Tensors, name: str, axes: int, *, finite: bool = True) -> Array:
+    values = tensors.pop(name, None)
+    if values is None:
+        raise ModelError(f"the array {name} is missing")
+    if values.dtype not in (np.float32, np.float64) or values.ndim != axes:
+        raise ModelError(
+            f"{name} is of {values.dtype} with {values.ndim} axes, but must be of float64 with "
+            f"{axes}"
+        )
+    if finite and not np.isfinite(values).all():
+        raise ModelError(f"{name} holds nan or inf: no prediction could be made")
+    return values
+
+
+def _classes(tensors: Tensors, attributes: dict[str, Any]) -> Array:
+    if "classes_" in attributes:
+        classes = unpack_texts(attributes.pop("classes_"), "classes_", tensors)
+    else:
+        classes = tensors.pop("classes_", np.zeros(0))
+    if classes.ndim != 1 or len(classes) < 1:
+        raise ModelError("classes_ is missing, or not a list of classes")
+    if not (classes[:-1] < classes[1:]).all() or (
+        classes.dtype.kind == "f" and np.isnan(classes).any()
+    ):
+        raise ModelError("classes_ must be in ascending order, each class once")
+    return classes
+
+
+def _set_weights(model: Any, layout: Layout, tensors: Tensors) -> Array:
+    """Set the weights and biases; return the weight vectors as a matrix."""
+    weights = _array(tensors, layout.weights, 2 if layout.classifies else 1)
+    vectors = np.atleast_2d(weights)
+    if vectors.shape[1] != model.n_features_in_:
+        raise ModelError(
+            f"{layout.weights} has {vectors.shape[1]} columns, but n_features_in_ is "
+            f"{model.n_features_in_}"
+        )
+    setattr(model, layout.weights, weights)
+    count = 1
+    if layout.classifies:
+        count = len(model.classes_)
+        if not model.multilabel_:
+            if count < 2:
+                raise ModelError("classes_ has one class, but a classifier needs two")
+            count = 1 if count == 2 else count
+    if len(vectors) != count:
+        raise ModelError(f"{layout.weights} has {len(vectors)} rows, but {count} are needed")
+    if layout.weights == "coef_":
+        biases = _array(tensors, "intercept_", 1)
+        if len(biases) != count:
+            raise ModelError(f"intercept_ has {len(biases)} values, but {count} are needed")
+        model.intercept_ = biases if layout.classifies else float(biases[0])
+    return vectors
+
+
+def _set_results(model: Any, layout: Layout, packed: Any, tensors: Tensors, vectors: Array) -> None:
+    if not isinstance(packed, list) or len(packed) != len(vectors):
+        raise ModelError(f"the results must be a list of {len(vectors)}")
+    results = [
+        unpack_result(item, f"results.{k}", tensors, w)
+        for k, (item, w) in enumerate(zip(packed, vectors, strict=True))
+    ]
+    if any(r.x.shape != vectors[0].shape or r.p.shape != results[0].p.shape for r in results):
+        raise ModelError("the vectors of the results differ in length")
+    if layout.cls is not EnclosingBall:
+        model.results_ = results
+    model.result_ = results[0] if len(results) == 1 else summary(results)
+    if hasattr(model, "partial_fit"):
+        model._streams = None
+
+
+def _text(value: Any) -> str:
+    return repr(value)[:80]
