@@ -396,6 +396,14 @@ def test_limits_of_the_soft_ball():
         soft_ball(Oracle(X.shape, entry=lambda i, j: X[i, j]), contamination=0.1)
 
 
+@pytest.mark.parametrize("limit", [0, 119, 359])
+def test_a_soft_ball_says_how_many_reads_it_needs(limit):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.raises(ValueError, match=f"max_reads={limit} is too small.*allow 360"):
+        soft_ball(X, contamination=0.1, max_reads=limit)
+    assert soft_ball(X, contamination=0.1, max_reads=360, eps=1e-12).reads.nnz <= 360
+
+
 @pytest.mark.pure_python
 def test_balls_in_plain_python():
     corners = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])

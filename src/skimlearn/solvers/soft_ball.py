@@ -66,7 +66,8 @@ def soft_ball(
     eps : float, default=0.02
         By which part the value of the answer may exceed the least one.
     max_reads, max_steps, max_seconds : int, int and float, or None
-        Stop before more stored entries are read than that, or after so many passes or seconds.
+        Stop before more stored entries are read than that (at least three times all), or after so
+        many passes or seconds.
 
     Returns
     -------
@@ -93,6 +94,12 @@ def soft_ball(
     if isinstance(X, Oracle):
         raise TypeError("soft_ball reads all rows several times: give it a matrix, not an Oracle")
     rows = X.rows if isinstance(X, Matrix) else as_rows(X, bounded=True)
+    stored = int(lengths(rows).sum())
+    if max_reads is not None and max_reads < 3 * stored:
+        raise ValueError(
+            f"max_reads={max_reads!r} is too small: soft_ball reads all {stored} entries up to "
+            f"three times before it has an answer; allow {3 * stored}, or more"
+        )
     return _Frank(rows, min(1.0, 1.0 / (contamination * rows.shape[0])), limits).run()
 
 
