@@ -81,7 +81,7 @@ def draw_solvers(X, y):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.9), layout="constrained", sharey=True)
     styles = {
         "sgd": "C1-", "asgd": "C2-", "casgd": "C4--", "pegasos": "C5-", "pgs": "C6:",
-        "dual": "C3-", "auto": "C0-",
+        "dual": "C3-", "auto": "C0--",
     }  # fmt: skip
     for axes, loss in zip(panels, ("hinge", "log"), strict=True):
         for solver, style in styles.items():
