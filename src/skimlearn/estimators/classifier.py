@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skimlearn.estimators._base import LinearModel
@@ -250,7 +250,8 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
             check_consistent_length(X, labels)
             return X, np.empty(0), np.asfortranarray(labels)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if kind not in ("binary", "multiclass"):
+            raise ValueError(f"Unknown label type: {kind}. y must hold one class for each row")
         X, y = self._check_data(X, y, reset=reset)
         return X, np.asarray(y), None
 
