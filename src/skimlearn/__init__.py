@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skimlearn import datasets
     from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
+    from skimlearn.data.store import Store, StoreError, open_store
     from skimlearn.data.svmlight import (
         SvmlightError,
         iter_svmlight,
@@ -58,6 +59,8 @@ _HOMES = {
     "Sampler": "skimlearn.solvers.primal_dual",
     "SoftMargin": "skimlearn.solvers.soft_margin",
     "Status": "skimlearn.result",
+    "Store": "skimlearn.data.store",
+    "StoreError": "skimlearn.data.store",
     "SublinearSVC": "skimlearn.estimators.sublinear",
     "SvmlightError": "skimlearn.data.svmlight",
     "enclosing_ball": "skimlearn.solvers.ball",
@@ -69,6 +72,7 @@ _HOMES = {
     "load": "skimlearn.estimators.saving",
     "matrix_game": "skimlearn.solvers.game",
     "max_margin": "skimlearn.solvers.margin",
+    "open_store": "skimlearn.data.store",
     "primal_dual": "skimlearn.solvers.primal_dual",
     "read_liblinear": "skimlearn.exchange.liblinear",
     "read_svmlight": "skimlearn.data.svmlight",
@@ -104,6 +108,8 @@ __all__ = [
     "Sampler",
     "SoftMargin",
     "Status",
+    "Store",
+    "StoreError",
     "SublinearSVC",
     "SvmlightError",
     "datasets",
@@ -117,6 +123,7 @@ __all__ = [
     "losses",
     "matrix_game",
     "max_margin",
+    "open_store",
     "primal_dual",
     "read_liblinear",
     "read_svmlight",

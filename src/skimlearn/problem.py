@@ -81,7 +81,7 @@ def make_problem(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array, sparse matrix or Store of shape (n, d)
         The rows.
     y : array of shape (n,)
         Labels -1 and +1, or numbers, as the loss wants them.

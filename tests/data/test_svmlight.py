@@ -751,3 +751,15 @@ def test_nothing_is_left_of_a_file_that_failed(tmp_path, monkeypatch):
         write_svmlight([[1.0]], [1], path)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["X.svm"]
+
+
+def test_blocks_by_the_length_of_text(monkeypatch):
+    monkeypatch.setattr("skimlearn.data._svmlight_parts.BLOCK", 64)
+    text = b"".join(b"%d 1:%d %d:2 # comment\n\n" % (k % 2, k, 3 + k) for k in range(40))
+    X, y = read_svmlight(text)
+    for n_jobs in (1, 2):
+        parts = list(iter_svmlight(text, rows=None, n_features=X.shape[1], n_jobs=n_jobs))
+        assert 5 < len(parts) < 40
+        assert all(part.shape[0] for part, _ in parts)
+        assert (sp.vstack([part for part, _ in parts]) != X).nnz == 0
+        np.testing.assert_array_equal(np.concatenate([labels for _, labels in parts]), y)

@@ -41,7 +41,7 @@ def write_svmlight(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array, sparse matrix or Store of shape (n, d)
         Zeros are left out, if they are not stored in a sparse matrix.
     y : array of shape (n,), or n sequences of numbers
         Labels.

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn.data.disk import Ahead, ahead_of
-from skimlearn.data.inspection import as_rows
+from skimlearn.data.inspection import Indexed, as_rows
 from skimlearn.data.rows import Csr, Dense, Rows
 
 __all__ = ["Matrix", "as_matrix"]
@@ -90,13 +90,13 @@ class Matrix:
 
 
 def as_matrix(
-    X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Matrix, *, both: bool = True
+    X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Matrix | Indexed, *, both: bool = True
 ) -> Matrix:
     """Check a matrix and make it readable by row and by column.
 
     Parameters
     ----------
-    X : array, sparse matrix or Matrix of shape (n, d)
+    X : array, sparse matrix, Matrix or Store of shape (n, d)
         The matrix. A file on disk, memory-mapped, is neither copied nor read: its entries are
         checked when an algorithm reads them.
     both : bool, default=True
@@ -111,6 +111,8 @@ def as_matrix(
     """
     if isinstance(X, Matrix):
         return X
+    if isinstance(X, Indexed):
+        return Matrix(X.view("row", inspect=False), X.view("column", inspect=False))
     on_disk = _on_disk(X)
     rows = as_rows(X, inspect=not on_disk)
     start = time.perf_counter()

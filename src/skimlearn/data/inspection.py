@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,19 +12,38 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn._jit import kernel
 from skimlearn.data.rows import Csr, Dense, Rows, frozen
 
-__all__ = ["as_rows", "is_number"]
+__all__ = ["Indexed", "as_rows", "inspected", "is_number"]
 
 LONGEST = 1e100  # of the rows that a solver takes: squares of squared lengths must not overflow
 
 
+class Indexed(ABC):
+    """Data that has its rows and columns at hand and answers for them: a `Store`."""
+
+    shape: tuple[int, int]
+    y: Any  # labels, or None
+
+    @abstractmethod
+    def view(self, side: Literal["row", "column"], *, inspect: bool = True) -> Rows:
+        """The rows or the columns, safe to be read by kernels and, if inspected, finite."""
+
+    @property
+    @abstractmethod
+    def norms(self) -> NDArray[np.float64]:
+        """The Euclidean norms of the rows."""
+
+
 def as_rows(
-    X: ArrayLike | sp.spmatrix | sp.sparray | Rows, *, bounded: bool = False, inspect: bool = True
+    X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Indexed,
+    *,
+    bounded: bool = False,
+    inspect: bool = True,
 ) -> Rows:
     """Check a matrix and view it as rows, without a copy where none is needed.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array, sparse matrix or Store of shape (n, d)
         Floats of 32 or 64 bits are taken as they are; other numbers are converted to float64.
         Sparse formats other than CSR are converted; unsorted or duplicate indices are mended in
         a copy.
@@ -49,6 +69,10 @@ def as_rows(
     """
     if isinstance(X, Dense | Csr):
         return X
+    if isinstance(X, Indexed):
+        if bounded and (norms := X.norms).max(initial=0.0) > LONGEST:
+            raise _too_long(int(np.argmax(norms)))
+        return X.view("row", inspect=inspect)
     if sp.issparse(X):
         return _csr_rows(X, bounded)
     values = np.asarray(X)
@@ -103,6 +127,25 @@ def _csr_rows(X: Any, bounded: bool) -> Csr:
     if fault == TOO_LONG and bounded:
         raise _too_long(int(np.searchsorted(starts, k, side="right")) - 1)
     return rows
+
+
+def inspected(rows: Rows) -> str:
+    """Read all rows that were not checked before; return what is wrong with them, if anything."""
+    if isinstance(rows, Dense):
+        fault, i, j = _inspect_dense(rows.values)
+        return f"line {i} holds {rows.values[i, j]} at {j}" if fault == NOT_FINITE else ""
+    starts, entries = rows.starts.view(np.int64), len(rows.values)
+    if broken := _fault_of_starts(starts, rows.shape[0], entries, len(rows.columns)):
+        return broken
+    fault, k = _inspect_csr(rows)
+    if fault in (FINE, TOO_LONG):
+        return ""
+    line = int(np.searchsorted(starts, k, side="right")) - 1
+    if fault == OUT_OF_RANGE:
+        return f"line {line} has the index {rows.columns[k]}, but there are {rows.width}"
+    if fault == OUT_OF_ORDER:
+        return f"line {line} has indices that are not sorted"
+    return f"line {line} holds {rows.values[k]}"
 
 
 def _fault_of_starts(starts: NDArray[Any], n: int, values: int, columns: int) -> str:

@@ -19,6 +19,7 @@ checks and views a matrix.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from skimlearn._jit import dispatch, kernel, prefetch_line
 
 AHEAD = 4  # visits between asking for a row and using it
+SCORED = 1_000_000  # entries that are read at once for several vectors
 
 __all__ = ["Csr", "Dense", "Rows"]
 
@@ -144,6 +146,15 @@ def responses(rows, w, out):
         out[i] = dot(rows, i, w)
 
 
+def scored(rows: Rows, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """<row i, vector k> as (i, k); what is on disk is read once for all vectors."""
+    scores = np.empty((len(vectors), rows.shape[0]))
+    for some, part in pieces(rows, SCORED):
+        for vector, out in zip(vectors, scores[:, some], strict=True):
+            responses(part, vector, out)
+    return scores.T
+
+
 @kernel
 def combine(rows, c, out):
     """out += sum over i of c_i * row i."""
@@ -190,6 +201,30 @@ def take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     at += np.arange(starts[-1])
     parts = (frozen(rows.values[at]), frozen(rows.columns[at]))
     return Csr(*parts, frozen(starts.view(np.uint64)), rows.width)
+
+
+def cuts(starts: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of lines that have at most so many entries together, or are one line."""
+    first, last = 0, len(starts) - 1
+    while first < last:
+        limit = np.array(int(starts[first]) + most, starts.dtype)
+        stop = int(np.searchsorted(starts, limit, side="right")) - 1
+        stop = max(min(stop, last), first + 1)
+        yield first, stop
+        first = stop
+
+
+def pieces(rows: Rows, most: int) -> Iterator[tuple[slice, Rows]]:
+    """Consecutive rows, as views, of at most so many entries, or one row."""
+    if isinstance(rows, Csr):
+        for first, stop in cuts(rows.starts, most):
+            yield slice(first, stop), rows._replace(starts=rows.starts[first : stop + 1])
+        return
+    n, d = rows.shape
+    high = max(1, most // max(1, d))
+    for first in range(0, n, high):
+        some = slice(first, min(first + high, n))
+        yield some, Dense(rows.values[some])
 
 
 def joined(first: Rows, second: Rows) -> Rows:

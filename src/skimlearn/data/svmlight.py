@@ -111,7 +111,7 @@ def read_svmlight(
 def iter_svmlight(
     path: Any,
     *,
-    rows: int = 10_000,
+    rows: int | None = 10_000,
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     zero_based: bool = False,
@@ -126,8 +126,9 @@ def iter_svmlight(
     ----------
     path : path, binary file object or bytes
         What to read, compressed or not.
-    rows : int
-        Rows of a block; the last may have fewer.
+    rows : int or None
+        Rows of a block; the last may have fewer. None: those of about a megabyte of text, so that
+        memory is bounded also where rows are long.
     n_features : int or None
         The number of columns; None: a block has as many as its own and all earlier ids ask for.
     dtype, multilabel, query_id, finite, n_jobs
@@ -147,8 +148,10 @@ def iter_svmlight(
     >>> [X.toarray().tolist() for X, y in iter_svmlight(text, rows=2, n_features=2)]
     [[[0.5, 0.0], [0.0, 1.0]], [[3.0, 0.0]]]
     """
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
-        raise ValueError(f"rows={rows!r} must be a whole number, 1 or more")
+    if rows is not None and (
+        isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1
+    ):
+        raise ValueError(f"rows={rows!r} must be a whole number, 1 or more, or None")
     if zero_based not in (True, False):
         raise ValueError(
             f"zero_based={zero_based!r} must be True or False: where ids begin cannot be seen "
@@ -156,11 +159,11 @@ def iter_svmlight(
         )
     rules = _rules(n_features, zero_based, multilabel, query_id, finite)
     pile = Pile(_as_dtype(dtype), multilabel, query_id, worker_count(n_jobs))
-    return _blocks(path, rules, pile, int(rows), n_features)
+    return _blocks(path, rules, pile, None if rows is None else int(rows), n_features)
 
 
 def _blocks(
-    path: Any, rules: Rules, pile: Pile, rows: int, n_features: int | None
+    path: Any, rules: Rules, pile: Pile, rows: int | None, n_features: int | None
 ) -> Iterator[tuple[Any, ...]]:
     first, width = int(rules.least), n_features or 0
     with closing(_sound_parts(open_source(path), rules, pile)) as parts:
@@ -168,6 +171,11 @@ def _blocks(
             if n_features is None:
                 width = max(width, part.most + 1 - first)
             here, count = 0, len(part.starts) - 1
+            if rows is None:
+                if count:
+                    pile.add(part)
+                    yield pile.take(first, width)
+                continue
             while count - here >= rows - pile.rows:
                 stop = here + rows - pile.rows
                 pile.add(some_rows(part, here, stop))

@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows
+from skimlearn.data.rows import Rows, scored
+from skimlearn.data.store import Store
 from skimlearn.estimators._checks import (
     ABSENT,
     budget_of,
@@ -267,6 +268,9 @@ def linear_scores(model: Any, X: Any) -> NDArray[Any]:
     """<w, x> + b for all rows and all weight vectors of a fitted model, in the precision of X."""
     check_is_fitted(model)
     X = check_data(model, X, ABSENT, reset=False)
+    if isinstance(X, Store):
+        scores = scored(as_rows(X), np.atleast_2d(model.coef_).astype(np.float64, order="C"))
+        return (scores + np.atleast_1d(model.intercept_)).astype(X.dtype)
     if not get_config()["assume_finite"]:
         as_rows(X)  # nan and inf are found
     coef = np.atleast_2d(model.coef_).astype(X.dtype, copy=False)

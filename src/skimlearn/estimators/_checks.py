@@ -10,9 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from skimlearn.data.inspection import is_number
+from skimlearn.data.store import Store
 from skimlearn.problem import check_finite
 from skimlearn.result import Budget
 
@@ -28,6 +29,8 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
 
     Nan and inf are left to `as_rows`, which says where the first one is.
     """
+    if isinstance(X, Store):
+        return _check_store(model, X, y, reset)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", "?") in "USmM":
         raise ValueError(f"X must hold numbers, but its dtype is {dtype}: {ENCODE}")
@@ -44,6 +47,40 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must hold numbers, but holds {found}: {ENCODE} ({error})") from error
+
+
+def _check_store(model: Any, store: Store, y: Any, reset: bool) -> Any:
+    """The same for a store, whose entries were checked when it was made."""
+    names = None if store.names is None else store.names.astype(object)
+    if reset:
+        model.n_features_in_ = store.shape[1]
+        if names is not None:
+            model.feature_names_in_ = names
+        elif hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+    elif store.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {store.shape[1]} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input"
+        )
+    elif names is not None and not np.array_equal(
+        getattr(model, "feature_names_in_", names), names
+    ):
+        raise ValueError("the names of the store's columns are not those that were seen in fit")
+    if isinstance(y, str) and y == ABSENT:
+        return store
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(store, y)
+    return store, y
+
+
+def labels_of(X: Any, y: Any) -> Any:
+    """The labels that were given or, where none were, those of a store."""
+    if y is not None or not isinstance(X, Store):
+        return y
+    if X.y is None:
+        raise ValueError(f"the store {X.path} has no labels: give them as y")
+    return X.y
 
 
 def _first_text(X: Any) -> str:

@@ -35,7 +35,7 @@ class Classifies:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns
@@ -52,7 +52,7 @@ class Classifies:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns
@@ -74,7 +74,7 @@ class Classifies:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns
@@ -97,7 +97,7 @@ class Classifies:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skimlearn.data.disk import Runs
 from skimlearn.data.ledger import Ledger, Reads
 from skimlearn.problem import Problem
 from skimlearn.solvers import sgd
@@ -49,7 +50,7 @@ class Stream:
             method.go_on_from(sgd.Sgd(problem, ledger, settings, rng, self.start))
         else:
             method.recentre(np.zeros(problem.d), self.bias)
-        order = method.order(rng)
+        order = Runs(problem.rows).arranged(method.order(rng), rng)
         method.visit(order)
         ledger.visit(order)
         self.reads += ledger.reads

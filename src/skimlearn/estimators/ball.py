@@ -109,7 +109,7 @@ class EnclosingBall(Saves, OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
         y : None
             Not used; present by convention.
@@ -178,7 +178,7 @@ class EnclosingBall(Saves, OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns
@@ -206,7 +206,7 @@ class EnclosingBall(Saves, OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns
@@ -220,7 +220,7 @@ class EnclosingBall(Saves, OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skimlearn.estimators._base import LinearModel
-from skimlearn.estimators._checks import check_classes
+from skimlearn.estimators._checks import check_classes, labels_of
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.formulas.losses import Loss
@@ -128,15 +128,15 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
 
     # -------------------------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearClassifier:
         """Learn from rows X and their classes y.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
         y : array of shape (n,), or matrix of zeros and ones of shape (n, n_labels)
-            The classes, or the labels that each row has.
+            The classes, or the labels that each row has; None: those of the store.
         sample_weight : array of shape (n,) or None
             Non-negative weights of the rows.
 
@@ -144,7 +144,7 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         -------
         self
         """
-        X, y, labels = self._check_labels(X, y)
+        X, y, labels = self._check_labels(X, labels_of(X, y))
         weights = check_weights(sample_weight, X.shape[0])
         if labels is not None:
             classes, targets = np.arange(labels.shape[1]), list(labels.T)
@@ -175,7 +175,7 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows of the batch.
         y : array of shape (n,)
             Their classes.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, indexable
 
 from skimlearn.data.inspection import as_rows
 from skimlearn.estimators._base import LinearModel
-from skimlearn.estimators._checks import check_numbers, seeds, workers
+from skimlearn.estimators._checks import check_numbers, labels_of, seeds, workers
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._parameters import SEARCH_ATTRIBUTES, SEARCH_PARAMETERS, documented
 from skimlearn.estimators.classifier import LinearClassifier
@@ -178,15 +178,15 @@ class LinearClassifierCV(Classifies, ClassifierMixin, _Search):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifierCV:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearClassifierCV:
         """Choose alpha and p on folds of X and y, then learn from all rows.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
         y : array of shape (n,)
-            The classes.
+            The classes; None: those of the store.
         sample_weight : array of shape (n,) or None
             Non-negative weights of the rows, in the fits and in the scores.
 
@@ -194,6 +194,7 @@ class LinearClassifierCV(Classifies, ClassifierMixin, _Search):
         -------
         self
         """
+        y = labels_of(X, y)
         checked, classes, labels = LinearClassifier._check_labels(self, X, y)
         as_rows(checked, bounded=True)
         y = classes if labels is None else y
@@ -261,15 +262,15 @@ class LinearRegressorCV(RegressorMixin, _Search):
     def _template(self) -> LinearModel:
         return self._copy(LinearRegressor)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressorCV:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegressorCV:
         """Choose alpha and p on folds of X and y, then learn from all rows.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
         y : array of shape (n,)
-            The targets.
+            The targets; None: those of the store.
         sample_weight : array of shape (n,) or None
             Non-negative weights of the rows, in the fits and in the scores.
 
@@ -277,6 +278,7 @@ class LinearRegressorCV(RegressorMixin, _Search):
         -------
         self
         """
+        y = labels_of(X, y)
         check_numbers(y)
         as_rows(self._check_data(X, y, y_numeric=True)[0], bounded=True)
         self._take_over(self._search(X, y, sample_weight))
@@ -287,7 +289,7 @@ class LinearRegressorCV(RegressorMixin, _Search):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns

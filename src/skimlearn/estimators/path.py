@@ -86,7 +86,7 @@ def regularization_path(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array, sparse matrix or Store of shape (n, d)
         The rows.
     y : array of shape (n,)
         Two classes for a loss of labels, numbers for the others.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from skimlearn.estimators._base import LinearModel
-from skimlearn.estimators._checks import check_numbers
+from skimlearn.estimators._checks import check_numbers, labels_of
 from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.problem import check_weights
 
@@ -60,15 +60,15 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     _labels = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegressor:
         """Learn from rows X and targets y.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
         y : array of shape (n,)
-            The targets.
+            The targets; None: those of the store.
         sample_weight : array of shape (n,) or None
             Non-negative weights of the rows.
 
@@ -76,6 +76,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         self
         """
+        y = labels_of(X, y)
         check_numbers(y)
         X, y = self._check_data(X, y, y_numeric=True)
         weights = check_weights(sample_weight, X.shape[0])
@@ -91,7 +92,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows of the batch.
         y : array of shape (n,)
             Their targets.
@@ -119,7 +120,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or Store of shape (n, d)
             The rows.
 
         Returns

@@ -17,8 +17,9 @@ from sklearn.utils.validation import column_or_1d
 
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle
+from skimlearn.data.store import Store
 from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
-from skimlearn.estimators._checks import check_classes, check_data, seeds, workers
+from skimlearn.estimators._checks import check_classes, check_data, labels_of, seeds, workers
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators._saves import Saves
@@ -79,8 +80,8 @@ class SublinearSVC(Saves, Classifies, ClassifierMixin, BaseEstimator):
     max_seconds : float or None, default=None
         Stop after so many seconds.
     warm_start : bool, default=False
-        Whether a fit with the same `Oracle` or `Matrix` goes on where the last one stopped, be it
-        at a limit or at an error of the oracle's functions.
+        Whether a fit with the same `Oracle`, `Matrix` or `Store` goes on where the last one
+        stopped, be it at a limit or at an error of the oracle's functions.
     random_state : int, Generator, RandomState or None, default=None
         Source of randomness.
     n_jobs : int or None, default=None
@@ -167,22 +168,22 @@ class SublinearSVC(Saves, Classifies, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> SublinearSVC:
+    def fit(self, X: Any, y: Any = None) -> SublinearSVC:
         """Learn from rows X and their classes y.
 
         Parameters
         ----------
-        X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+        X : array, sparse matrix, Store, Matrix or Oracle of shape (n, d)
             The rows.
         y : array of shape (n,)
-            The classes.
+            The classes; None: those of the store.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        y = column_or_1d(check_classes(y), warn=True)
+        y = column_or_1d(check_classes(labels_of(X, y)), warn=True)
         check_classification_targets(y)
         given = X
         if isinstance(X, Oracle | Matrix):
@@ -202,7 +203,7 @@ class SublinearSVC(Saves, Classifies, ClassifierMixin, BaseEstimator):
         targets = one_against_rest(y, classes)
         if not self._goes_on(given, targets):
             self._begin(as_source(X), targets)
-            self._given = given if isinstance(given, Oracle | Matrix) else None
+            self._given = given if isinstance(given, Oracle | Matrix | Store) else None
             self._asked = self._asks()
         results = self._run()
         self.classes_ = classes

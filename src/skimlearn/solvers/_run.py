@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
+from skimlearn.data.disk import Runs
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Record, Result, Status
@@ -125,6 +126,7 @@ class Run:
         self.callback, self.stop = callback, stop
         self.rng = np.random.default_rng(seed)
         self.ledger = Ledger(problem.rows, math.inf if budget.reads is None else budget.reads)
+        self.runs = Runs(problem.rows)
         self.visits = 0
         epochs = math.inf if budget.epochs is None else budget.epochs
         self.most_visits = int(min(epochs * problem.n, 2**62))
@@ -191,6 +193,8 @@ class Run:
         if self.visits >= self.most_visits:
             return Status.EPOCHS
         order = self.method.order(self.rng)
+        if not self.method.whole:
+            order = self.runs.arranged(order, self.rng)
         free = self.ledger.total == 0 and self.budget.reads is not None  # no reads would end it
         self.idle = self.idle + 1 if free or not len(order) else 0
         if self.idle > MOST_IDLE:
@@ -223,6 +227,8 @@ class Run:
         chunk = len(order) if self.method.whole else k * max(1, int(CHUNK / (k * mean)))
         for begin in range(0, len(order), chunk):
             part = order[begin : begin + chunk]
+            if not self.method.whole:
+                self.runs.ask_for(part)
             self.method.visit(part)
             if not self.method.whole:
                 self.ledger.visit(part)

@@ -52,7 +52,7 @@ def enclosing_ball(
 
     Parameters
     ----------
-    X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+    X : array, sparse matrix, Store, Matrix or Oracle of shape (n, d)
         The points. An oracle that knows the norm of every row (``rows_norm``) spares a pass; its
         rows should not lie far from the origin then.
     eps : float, default=0.02

@@ -44,7 +44,7 @@ def max_margin(
 
     Parameters
     ----------
-    X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+    X : array, sparse matrix, Store, Matrix or Oracle of shape (n, d)
         The rows.
     y : array of shape (n,)
         Labels, +1 and -1.

@@ -76,7 +76,7 @@ def hard_margin(
 
     Parameters
     ----------
-    X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+    X : array, sparse matrix, Store, Matrix or Oracle of shape (n, d)
         The rows.
     y : array of shape (n,)
         Labels, +1 and -1.
@@ -134,7 +134,7 @@ def l2_svm(
 
     Parameters
     ----------
-    X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+    X : array, sparse matrix, Store, Matrix or Oracle of shape (n, d)
         The rows.
     y : array of shape (n,)
         Labels, +1 and -1.

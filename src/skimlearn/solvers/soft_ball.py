@@ -59,7 +59,7 @@ def soft_ball(
 
     Parameters
     ----------
-    X : array, sparse matrix or Matrix of shape (n, d)
+    X : array, sparse matrix, Store or Matrix of shape (n, d)
         The points.
     contamination : float
         The part of the rows that may lie outside, between 0 and 1; up to 1 / n it is none.

@@ -94,7 +94,7 @@ def soft_margin(
 
     Parameters
     ----------
-    X : array, sparse matrix, Matrix or Oracle of shape (n, d)
+    X : array, sparse matrix, Store, Matrix or Oracle of shape (n, d)
         The rows.
     y : array of shape (n,)
         Labels, +1 and -1.

@@ -1,0 +1,183 @@
+"""Blocks of checked rows and their labels, from files, arrays or whatever gives them one by one."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from skimlearn.data._store_format import StoreError
+from skimlearn.data._store_write import bytes_of
+from skimlearn.data.inspection import Indexed, as_rows
+from skimlearn.data.rows import Csr, Dense, Rows, cuts, pieces
+from skimlearn.data.svmlight import iter_svmlight
+
+__all__ = ["Block", "blocks_of"]
+
+
+FLOATS = (np.float32, np.float64)
+
+
+class Block(NamedTuple):
+    """Some rows, checked, and their labels, not yet checked."""
+
+    rows: Rows
+    labels: Any  # None if there are none
+
+
+def blocks_of(
+    source: Any,
+    y: Any,
+    *,
+    memory: int,
+    n_features: int | None,
+    zero_based: bool,
+    n_jobs: int | None,
+) -> Generator[Block, None, None]:
+    """The rows of a source, some at a time; a block takes a small part of the memory."""
+    most = max(1, memory // 64)  # entries of a block
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if path.suffix == ".npy":
+            return _pieces(_mapped(path), y, most)
+        if path.suffix == ".npz":
+            return _labelled(_npz_blocks(path, most), y)
+        if y is not None:
+            raise ValueError("y must be None for an svmlight file, which has labels of its own")
+        given = iter_svmlight(
+            path, rows=None, n_features=n_features, zero_based=zero_based, n_jobs=n_jobs
+        )
+        return (Block(as_rows(X), labels) for X, labels in given)
+    if isinstance(source, Indexed):
+        return _pieces(source, source.y if y is None else y, most)
+    if sp.issparse(source) or isinstance(source, Dense | Csr) or hasattr(source, "shape"):
+        return _pieces(source, y, most)
+    if isinstance(source, list | tuple) and not _is_pair(next(iter(source), None)):
+        return _pieces(np.asarray(source), y, most)
+    if not isinstance(source, Iterable):
+        raise TypeError(
+            f"source={source!r} must be a path, an array, a sparse matrix or an iterable of pairs "
+            f"(X, y), not {type(source).__name__}"
+        )
+    if y is not None:
+        raise ValueError("y must be None for an iterable of pairs (X, y), which hold the labels")
+    return _given(source)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "shape")
+
+
+def _given(source: Iterable[Any]) -> Generator[Block, None, None]:
+    for k, pair in enumerate(source):
+        if not _is_pair(pair):
+            raise TypeError(f"block {k} of the source must be a pair (X, y), not {type(pair)}")
+        rows = as_rows(pair[0])
+        if rows.shape[0]:
+            yield Block(rows, pair[1])
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise StoreError(path, f"it is not an array of numbers in a sound file: {error}") from error
+
+
+def _pieces(source: Any, y: Any, most: int) -> Generator[Block, None, None]:
+    """Blocks of rows that are all at hand, as views."""
+    if isinstance(source, np.ndarray):  # perhaps on disk, so that each piece is checked for itself
+        rows = as_rows(source, inspect=False) if source.dtype in FLOATS else Dense(source)
+        if source.ndim != 2:
+            as_rows(source)  # says what is wrong
+    else:
+        rows = as_rows(source)
+    n = rows.shape[0]
+    if y is not None and np.shape(y) != (n,):
+        raise ValueError(f"y has shape {np.shape(y)}, but the source has {n} rows")
+    for some, part in pieces(rows, most):
+        if isinstance(source, np.ndarray):
+            part = as_rows(np.ascontiguousarray(part.values))
+        yield Block(part, None if y is None else y[some])
+
+
+def _labelled(blocks: Iterator[Rows], y: Any) -> Generator[Block, None, None]:
+    done = 0
+    for rows in blocks:
+        stop = done + rows.shape[0]
+        if y is not None and len(y) < stop:
+            raise ValueError(f"y has {len(y)} labels, but the source has {stop} rows or more")
+        yield Block(rows, None if y is None else y[done:stop])
+        done = stop
+    if y is not None and len(y) != done:
+        raise ValueError(f"y has {len(y)} labels, but the source has {done} rows")
+
+
+# -------------------------------------------------------------------------------------------- npz
+
+
+def _npz_blocks(path: Path, most: int) -> Iterator[Rows]:
+    """The rows of a file of `scipy.sparse.save_npz`; those of a CSR matrix are not all at hand."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise StoreError(path, "it is not a sound .npz file") from error
+    with archive:
+        names = set(archive.namelist())
+        if not {"format.npy", "shape.npy", "data.npy"} <= names:
+            raise StoreError(path, "it is not a file of scipy.sparse.save_npz")
+        with np.load(path, allow_pickle=False) as small:
+            kind, shape = small["format"].item(), small["shape"]
+        if kind not in (b"csr", "csr"):
+            matrix: Any = sp.load_npz(path)
+            yield from (block.rows for block in _pieces(matrix, None, most))
+            return
+        with np.load(path, allow_pickle=False) as small:
+            starts = small["indptr"].astype(np.int64)
+        n, d = (int(k) for k in shape)
+        falls = (np.diff(starts) < 0).any()
+        if len(starts) != n + 1 or starts[0] != 0 or falls:
+            raise StoreError(path, "its row pointers (indptr) are broken")
+        streams = (archive.open(f"{name}.npy") for name in ("indices", "data"))
+        with closing(next(streams)) as indices, closing(next(streams)) as data:
+            types = [_header(path, stream, int(starts[-1])) for stream in (indices, data)]
+            for first, stop in cuts(starts, most):
+                count = int(starts[stop] - starts[first])
+                columns = _read(path, indices, types[0], count)
+                values = _read(path, data, types[1], count)
+                here = starts[first : stop + 1] - starts[first]
+                yield as_rows(sp.csr_array((values, columns, here), shape=(stop - first, d)))
+
+
+def _header(path: Path, stream: Any, entries: int) -> np.dtype[Any]:
+    try:
+        version = np.lib.format.read_magic(stream)
+        reader = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+        shape, _, dtype = reader(stream)
+    except (ValueError, AttributeError) as error:
+        raise StoreError(path, f"an array in it has no sound header: {error}") from error
+    if dtype.hasobject or len(shape) != 1 or shape[0] < entries:
+        raise StoreError(path, f"an array in it has dtype {dtype} and shape {shape}")
+    return dtype
+
+
+def _read(path: Path, stream: Any, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    array = np.empty(count, dtype)
+    view = bytes_of(array)
+    while len(view):
+        try:
+            more = stream.readinto(view)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise StoreError(path, f"it is damaged: {error}") from error
+        if not more:
+            raise StoreError(path, "it ends early")
+        view = view[more:]
+    return array
