@@ -16,13 +16,14 @@ export MPLBACKEND := Agg
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint tests pure format clean
+.PHONY: help demo test lint tests pure format guard clean
 
 help:
 	@echo "make demo    train on the bundled mail corpus, compare with scikit-learn, write demo.png"
 	@echo "make test    linters, types, layers, all tests"
 	@echo "make lint    linters, types and layers only"
 	@echo "make format  put the source in the standard form"
+	@echo "make guard   whether a hot kernel has become slower (AGAINST=folder: than in that checkout)"
 	@echo "make clean   remove the environment, caches and output"
 	@echo
 	@echo "PYTHON=python3.12 chooses the interpreter of a new environment, JOBS=4 the test processes."
@@ -49,6 +50,10 @@ pure: $(READY)
 format: $(READY)
 	$(RUN) -m ruff format .
 	$(RUN) -m ruff check --fix .
+
+# Not a part of "make test": ratios belong to a kind of processor.
+guard: $(READY)
+	$(RUN) benchmarks/guard.py $(if $(AGAINST),--against $(AGAINST))
 
 clean:
 	rm -rf $(VENV) build dist .coverage htmlcov demo.png

@@ -11,7 +11,9 @@ Three things are built here, and the rest of the package uses nothing else of nu
     one name for several loops, picked by the class of the first argument when a kernel is compiled.
 
 A second process compiles nothing. The code on disk is never stale: the folder is named after the
-package's source, and the type of a formula after the code of its class.
+package's source, and the type of a formula after the code of its class. A process that does compile
+says so, in one line on standard error, if somebody is there to wait: at a terminal, in an
+interactive session, in a notebook.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core import event as events
 from numba.core.dispatcher import Dispatcher
 from numba.extending import (
     NativeValue,
@@ -115,6 +118,31 @@ def _compile(function: Function, options: dict[str, Any]) -> Function:
     finally:
         numba.config.CACHE_DIR = previous
     return compiled
+
+
+class _Notice(events.Listener):
+    """Tells whoever waits for the first kernel to be compiled what is going on, once."""
+
+    told = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__ or ""
+        if self.told or module.partition(".")[0] != "skimlearn":
+            return
+        self.told = True
+        if sys.stderr is None or not (sys.stderr.isatty() or hasattr(sys, "ps1")):
+            return
+        folder = cache_directory()
+        text = f"once: the machine code is kept in {folder}"
+        if folder is None:
+            text = "in every process: no cache folder can be written to; NUMBA_CACHE_DIR names one"
+        print(f"skimlearn: compiling, which takes some seconds, {text}", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+events.register("numba:compile", _Notice())
 
 
 def dispatch(name: str, implementations: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:

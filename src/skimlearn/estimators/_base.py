@@ -271,10 +271,17 @@ def linear_scores(model: Any, X: Any) -> NDArray[Any]:
     if isinstance(X, Store):
         scores = scored(as_rows(X), np.atleast_2d(model.coef_).astype(np.float64, order="C"))
         return (scores + np.atleast_1d(model.intercept_)).astype(X.dtype)
-    if not get_config()["assume_finite"]:
-        as_rows(X)  # nan and inf are found
+    inspect = not get_config()["assume_finite"]
+    sparse = not isinstance(X, np.ndarray)
+    if inspect and sparse:
+        as_rows(X)  # broken parts, nan and inf are found
     coef = np.atleast_2d(model.coef_).astype(X.dtype, copy=False)
-    return np.asarray(X @ coef.T) + np.atleast_1d(model.intercept_).astype(X.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(X @ coef.T) + np.atleast_1d(model.intercept_).astype(X.dtype)
+        # where no weight is zero, nan and inf reach the scores: no other pass over X is needed
+        if inspect and not sparse and not (coef.all() and np.isfinite(scores.sum())):
+            as_rows(X)
+    return scores
 
 
 def summary(results: Sequence[Result]) -> Result:

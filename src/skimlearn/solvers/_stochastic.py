@@ -50,7 +50,7 @@ class Stochastic(Method):
         self.pulls = np.zeros(problem.n)  # sums of minus the slopes, for the dual
         self.marks: list[tuple[int, Vector, float]] = []
         self.next_mark = max(1, problem.n // (8 * self.batch_size))
-        self.drawn: tuple[Vector, float] = (np.zeros(problem.d), 0.0)
+        self.drawn: tuple[Vector, float] = (np.zeros(0), 0.0)  # set by the first visit
 
     @abstractmethod
     def move(self, order: Order) -> None:
@@ -109,9 +109,11 @@ class Stochastic(Method):
             if self.steps >= 2 * mark or len(self.marks) == 1:
                 if mark == self.steps:
                     continue
-                w, b, steps = w - w_then, b - b_then, self.steps - mark
+                w -= w_then
+                b, steps = b - b_then, self.steps - mark
                 break
-        return w / steps, b / steps
+        w /= steps
+        return w, b / steps
 
     def bound(self, answer: Primal) -> Dual:
         """The better of two lower bounds: from the answer's slopes, and from the visits."""

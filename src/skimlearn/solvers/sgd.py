@@ -132,7 +132,7 @@ class Sgd(Stochastic):
         super().__init__(problem, ledger, settings.average, rng)
         self.sampling = check_sampling(settings.sampling)
         self.t0 = shift(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
-        self.mean = np.zeros(problem.d)
+        self.mean = np.zeros(problem.d if settings.centred else 0)
         if settings.centred:
             ledger.pass_over()
             combine(problem.rows, problem.weights / problem.n, self.mean)
@@ -143,7 +143,8 @@ class Sgd(Stochastic):
         if start is not None:
             self.t0 = max(self.t0, float(problem.n))
             self.v[:] = -problem.alpha * self.t0 * start.w
-            self.state[Z] = float(self.v @ self.mean)
+            if self.theta > 1.0:
+                self.state[Z] = float(self.v @ self.mean)
             self.recentre(start.w, start.b)
             if problem.bias == "regularized":
                 self.state[BETA] = self.state[R] = -problem.alpha * self.t0 * start.b
@@ -162,12 +163,18 @@ class Sgd(Stochastic):
 
     def last(self) -> tuple[Vector, float]:
         scale = 1.0 / (self.problem.alpha * max(self.steps + self.t0, 1.0))
-        w = -(self.v - self.state[A] * self.mean) * scale
+        w = -scale * self.v
+        if self.theta > 1.0:
+            w += (scale * self.state[A]) * self.mean
         return w, -self.state[R] * scale + self.centre
 
     def total(self) -> tuple[Vector, float]:
         scale = 1.0 / self.problem.alpha
-        w = -(self.state[H] * self.v - self.u - self.state[C] * self.mean) * scale
+        w = self.state[H] * self.v
+        w -= self.u
+        if self.theta > 1.0:
+            w -= self.state[C] * self.mean
+        w *= -scale
         return w, -self.state[S] * scale + self.centres
 
     def recentre(self, w: Vector, b: float) -> None:
