@@ -54,7 +54,7 @@ def test_every_point_has_a_certificate_and_is_the_answer_of_a_single_fit(loss, y
     assert (np.diff(np.linalg.norm(path.coefs, axis=1)) > 0).all()
 
 
-@pytest.mark.parametrize(("loss", "share"), [("hinge", 0.9), ("log", 1.0)])
+@pytest.mark.parametrize(("loss", "share"), [("hinge", 0.97), ("log", 1.0)])
 def test_a_warm_start_saves_reads(loss, share):
     data, y = load_spam()
     data, y = data[::4], y[::4]
