@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skimlearn.data.inspection import as_rows
+from skimlearn.data.inspection import measured
 from skimlearn.data.rows import Rows
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas._trial import try_out
@@ -39,6 +39,7 @@ class Problem:
     regularizer: Regularizer
     alpha: float
     bias: str
+    squares: Vector | None = None  # the squared lengths of the rows, if they are known
 
     def __post_init__(self) -> None:
         low, high = float(self.y.min()), float(self.y.max())
@@ -104,7 +105,7 @@ def make_problem(
     >>> problem.n, problem.d, problem.loss
     (2, 1, Hinge())
     """
-    rows = as_rows(X, bounded=True)
+    rows, squares = measured(X)
     n, d = rows.shape
     if n == 0 or d == 0:
         raise ValueError(f"X has shape ({n}, {d}): at least one row and one column are needed")
@@ -132,6 +133,7 @@ def make_problem(
         regularizer=regularizers.resolve(p, radius),
         alpha=check_alpha(alpha),
         bias=bias,
+        squares=squares,
     )
 
 

@@ -71,7 +71,7 @@ def test_no_target_no_warning(solver):
 def test_max_reads_is_kept_to_the_entry(solver, kind, max_reads):
     thin = X * (np.random.default_rng(0).random(X.shape) < 0.5)
     limited = model(solver=solver, tol=None, max_epochs=None, max_reads=max_reads)
-    if solver in ("casgd", "dual") and max_reads <= 1000:  # they need the mean, or the lengths
+    if solver == "casgd" and max_reads <= 1000:  # it needs the mean
         with pytest.raises(
             ValueError, match=rf"max_reads={max_reads} is too small.*'auto' or 'asgd'"
         ):

@@ -49,9 +49,7 @@ def test_features_of_very_different_scales(loss, bias):
     result = auto.solve(make(loss, X, y, bias=bias, alpha=1e-4), GAP, seed=0)
     assert result.status is Status.CONVERGED
     assert result.certificate.relative_gap <= 1e-4
-    # dual ascent would take too long: where the loss is smooth that is known beforehand
-    smooth = loss in ("log", "squared", "huber")
-    assert result.solver == ("newton" if smooth else "dual+newton")
+    assert result.solver == "newton"  # dual ascent would take too long: that is known beforehand
 
 
 def test_a_loss_whose_slope_may_explode():
@@ -123,7 +121,7 @@ def test_solvers_by_name():
         name: choose.solve(problem, name, budget=Budget(epochs=1), seed=0).solver
         for name in choose.SOLVERS
     }
-    assert names == {name: name for name in choose.SOLVERS} | {"auto": "dual"}
+    assert names == {name: name for name in choose.SOLVERS} | {"auto": "asgd"}
     with pytest.raises(ValueError, match=r"solver='adam' must be one of .*'auto', 'sgd'"):
         choose.solve(problem, "adam", budget=Budget(epochs=1))
 

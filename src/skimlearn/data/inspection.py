@@ -10,9 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import Csr, Dense, Rows, frozen
+from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms
 
-__all__ = ["Indexed", "as_rows", "inspected", "is_number"]
+__all__ = ["Indexed", "as_rows", "inspected", "is_number", "measured"]
+
+Squares = NDArray[np.float64]
 
 LONGEST = 1e100  # of the rows that a solver takes: squares of squared lengths must not overflow
 
@@ -70,11 +72,33 @@ def as_rows(
     if isinstance(X, Dense | Csr):
         return X
     if isinstance(X, Indexed):
-        if bounded and (norms := X.norms).max(initial=0.0) > LONGEST:
-            raise _too_long(int(np.argmax(norms)))
+        if bounded and (lengths := X.norms).max(initial=0.0) > LONGEST:
+            raise _too_long(int(np.argmax(lengths)))
         return X.view("row", inspect=inspect)
     if sp.issparse(X):
-        return _csr_rows(X, bounded)
+        return _csr_rows(X, bounded)[0]
+    return _dense_rows(X, bounded, inspect)[0]
+
+
+def measured(X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Indexed) -> tuple[Rows, Squares]:
+    """The rows that a solver takes, and their squared lengths, from one look at them.
+
+    Squares below 1e-200 may have lost their digits.
+
+    Examples
+    --------
+    >>> rows, squares = measured([[1.0, 0.0], [3.0, 4.0]])
+    >>> squares
+    array([ 1., 25.])
+    """
+    if isinstance(X, Dense | Csr):
+        return X, norms(X) ** 2
+    if isinstance(X, Indexed):
+        return as_rows(X, bounded=True), X.norms**2
+    return _csr_rows(X, True) if sp.issparse(X) else _dense_rows(X, True, True)
+
+
+def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
     values = np.asarray(X)
     if values.ndim != 2:
         raise ValueError(
@@ -82,18 +106,18 @@ def as_rows(
             "use X.reshape(-1, 1) for a single column or X.reshape(1, -1) for a single row"
         )
     values = _as_float(values)
-    rows = Dense(frozen(values))
+    rows, squares = Dense(frozen(values)), np.zeros(len(values))
     if not inspect:
-        return rows
-    fault, i, j = _inspect_dense(rows.values)
+        return rows, squares
+    fault, i, j = _inspect_dense(rows.values, squares)
     if fault == NOT_FINITE:
         raise _not_finite(values[i, j], i, j)
     if fault == TOO_LONG and bounded:
         raise _too_long(i)
-    return rows
+    return rows, squares
 
 
-def _csr_rows(X: Any, bounded: bool) -> Csr:
+def _csr_rows(X: Any, bounded: bool) -> tuple[Csr, Squares]:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and columns, but has shape {X.shape}")
     matrix = X.tocsr()
@@ -110,7 +134,8 @@ def _csr_rows(X: Any, bounded: bool) -> Csr:
         frozen(starts.view(np.uint64) if starts.dtype == np.int64 else starts.astype(np.uint64)),
         int(d),
     )
-    fault, k = _inspect_csr(rows)
+    squares = np.zeros(n)
+    fault, k = _inspect_csr(rows, squares)
     if fault == OUT_OF_RANGE:
         i = int(np.searchsorted(starts, k, side="right")) - 1
         raise ValueError(
@@ -126,18 +151,18 @@ def _csr_rows(X: Any, bounded: bool) -> Csr:
         return _csr_rows(matrix, bounded)
     if fault == TOO_LONG and bounded:
         raise _too_long(int(np.searchsorted(starts, k, side="right")) - 1)
-    return rows
+    return rows, squares
 
 
 def inspected(rows: Rows) -> str:
     """Read all rows that were not checked before; return what is wrong with them, if anything."""
     if isinstance(rows, Dense):
-        fault, i, j = _inspect_dense(rows.values)
+        fault, i, j = _inspect_dense(rows.values, np.empty(len(rows.values)))
         return f"line {i} holds {rows.values[i, j]} at {j}" if fault == NOT_FINITE else ""
     starts, entries = rows.starts.view(np.int64), len(rows.values)
     if broken := _fault_of_starts(starts, rows.shape[0], entries, len(rows.columns)):
         return broken
-    fault, k = _inspect_csr(rows)
+    fault, k = _inspect_csr(rows, np.empty(rows.shape[0]))
     if fault in (FINE, TOO_LONG):
         return ""
     line = int(np.searchsorted(starts, k, side="right")) - 1
@@ -213,8 +238,11 @@ FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER, TOO_LONG = range(5)
 
 
 @kernel
-def _inspect_csr(rows):
-    """The first fault of a sparse matrix and its position; disorder and length come last."""
+def _inspect_csr(rows, lengths):
+    """The first fault of a sparse matrix and its position; disorder and length come last.
+
+    ``lengths`` are set to the squared lengths of the rows, as far as there is no fault.
+    """
     disorder, long = np.int64(-1), np.int64(-1)
     one = np.uint64(1)
     for i in range(len(rows.starts) - 1):
@@ -224,6 +252,7 @@ def _inspect_csr(rows):
             squares += np.float64(rows.values[k]) * np.float64(rows.values[k])
         for k in range(start + one, stop):
             falls += rows.columns[k] <= rows.columns[k - one]
+        lengths[i] = squares
         if falls > 0:
             disorder = np.int64(start)
         last = rows.columns[stop - one] if stop > start else 0
@@ -245,14 +274,15 @@ def _inspect_csr(rows):
 
 
 @kernel
-def _inspect_dense(values):
-    """The first fault of a dense matrix, its row and its column."""
+def _inspect_dense(values, lengths):
+    """The first fault of a dense matrix, its row and its column; and the squared lengths."""
     n, d = values.shape
     long = -1
     for i in range(n):
         squares = 0.0
         for j in range(d):
             squares += np.float64(values[i, j]) * np.float64(values[i, j])
+        lengths[i] = squares
         if not squares <= LONGEST * LONGEST:
             for j in range(d):
                 if not np.isfinite(values[i, j]):

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skimlearn.data.inspection import as_rows
+from skimlearn.data.inspection import as_rows, measured
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, scored
 from skimlearn.data.store import Store
@@ -97,7 +97,7 @@ class LinearModel(Saves, BaseEstimator):
     def _check_data(self, X: Any, y: Any = ABSENT, *, reset: bool = True, **options: Any) -> Any:
         return check_data(self, X, y, reset=reset, **options)
 
-    def _problem(self, rows: Rows, y: Vector, weights: Vector) -> Problem:
+    def _problem(self, rows: Rows, squares: Vector, y: Vector, weights: Vector) -> Problem:
         """The problem of these rows and targets, with the parameters checked."""
         if self.bias not in BIASES:
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
@@ -113,13 +113,14 @@ class LinearModel(Saves, BaseEstimator):
             regularizer=regularizers.resolve(self.p, self.radius),
             alpha=check_alpha(self.alpha),
             bias=self.bias,
+            squares=squares,
         )
 
     def _problems(
         self, X: Any, targets: Sequence[Vector], weights: Sequence[Vector]
     ) -> list[Problem]:
-        rows = as_rows(X, bounded=True)
-        return [self._problem(rows, y, w) for y, w in zip(targets, weights, strict=True)]
+        rows, squares = measured(X)
+        return [self._problem(rows, squares, y, w) for y, w in zip(targets, weights, strict=True)]
 
     # -------------------------------------------------------------------------------- solving
 

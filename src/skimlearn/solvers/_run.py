@@ -22,10 +22,11 @@ from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.disk import Runs
 from skimlearn.data.ledger import Ledger
+from skimlearn.data.rows import norms, take
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Record, Result, Status
 
-__all__ = ["Callback", "Method", "Run", "Start"]
+__all__ = ["Callback", "Method", "Run", "Start", "row_lengths"]
 
 Vector = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -42,6 +43,18 @@ class Start:
     w: Vector
     b: float = 0.0
     a: Vector | None = None
+
+
+def row_lengths(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> Vector:
+    """The norms ||x_i||_q; those that are known since the rows were checked cost no reads."""
+    if problem.squares is None or exponent != 2.0:
+        ledger.pass_over()
+        return norms(problem.rows, exponent)
+    lengths = np.sqrt(problem.squares)
+    few = np.flatnonzero(problem.squares < 1e-200)  # too small to be exact
+    if len(few):
+        lengths[few] = norms(take(problem.rows, few))
+    return lengths
 
 
 class Method(ABC):

@@ -24,7 +24,7 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import norms, take
 from skimlearn.problem import Problem
 from skimlearn.result import Certificate
-from skimlearn.solvers._run import Method, Order, Vector
+from skimlearn.solvers._run import Method, Order, Vector, row_lengths
 
 AVERAGES = ("last", "mean", "tail", "random")
 
@@ -116,13 +116,11 @@ class Stochastic(Method):
         return w, b / steps
 
     def bound(self, answer: Primal) -> Dual:
-        """The better of two lower bounds: from the answer's slopes, and from the visits."""
-        from_answer = super().bound(answer)
-        if math.isfinite(self.problem.loss.curvature()):
-            return from_answer
+        """A lower bound: from the slopes at the answer or, where these jump, from the visits."""
+        if math.isfinite(self.problem.loss.curvature()) or self.steps == 0:
+            return super().bound(answer)
         mean = self.pulls * (self.problem.n / max(1, self.steps * self.batch_size))
-        from_visits = self.certified(certificates.feasible(self.problem, mean))
-        return max(from_answer, from_visits, key=lambda bound: bound.value)
+        return self.certified(certificates.feasible(self.problem, mean))
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         if self.problem.bias == "free":
@@ -134,21 +132,22 @@ def squared_reach(
 ) -> float:
     """The largest m_i (||x_i||_q^2 + 1): how far one step can move a prediction.
 
-    It takes a pass over the rows. Where that is too much for the limit of reads, it is twice the
-    largest of some rows, drawn at random for a tenth of what is left.
+    It takes a pass over the rows, unless their lengths are known. Where that is too much for the
+    limit of reads, it is twice the largest of some rows, drawn at random for a tenth of what is
+    left.
     """
-    safety = 1.0
-    if ledger.left >= 4 * ledger.total:
-        ledger.pass_over()
-        chosen = np.arange(problem.n)
+    safety, weights = 1.0, problem.weights
+    known = problem.squares is not None and exponent == 2.0
+    if known or ledger.left >= 4 * ledger.total:
+        lengths = row_lengths(problem, ledger, exponent)
     else:
         few = rng.permutation(problem.n)
         affordable = np.cumsum(ledger.lengths[few]) <= 0.1 * ledger.left
         chosen, safety = few[affordable], 2.0
         ledger.visit(chosen)
-    lengths = norms(take(problem.rows, chosen) if safety > 1.0 else problem.rows, exponent)
+        lengths, weights = norms(take(problem.rows, chosen), exponent), weights[chosen]
     with np.errstate(over="ignore"):
-        reach = float((problem.weights[chosen] * (lengths**2 + 1.0)).max(initial=1.0))
+        reach = float((weights * (lengths**2 + 1.0)).max(initial=1.0))
     if not math.isfinite(reach):
         raise ValueError(
             f"the rows of X are too long: the largest norm is {lengths.max():.3g} and its square "

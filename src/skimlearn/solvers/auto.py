@@ -4,9 +4,11 @@
 the problem                              the method
 =======================================  ========================================================
 tiny                                     Newton's method, to the last digit
-smooth loss, few features or small       Newton's method, from samples of growing size
-alpha: two steps cost less than the
-epochs of dual ascent would
+few features or small alpha: its steps   Newton's method, from samples of growing size
+cost less than the epochs of dual
+ascent would
+fewer epochs allowed than dual ascent    averaged SGD alone
+needs, and fewer than ten
 any other with p = 2                     dual coordinate ascent; if that takes as long as
                                          Newton's method would, Newton's method takes over
 p < 2, or a radius                       an epoch of PGS, then dual coordinate ascent
@@ -14,8 +16,8 @@ fewer reads than five passes allowed     a stochastic method alone (averaged SGD
 =======================================  ========================================================
 
 Dual ascent on n rows whose mean squared length is S takes some 4 (1 + L S / (alpha n)) epochs for a
-loss of curvature L; a Newton step costs about the squares of the rows' lengths, or, for dense
-rows, d^2 in whole blocks. Both are guessed from some rows.
+loss of curvature L (1 where it has kinks); a Newton step costs about the squares of the rows'
+lengths, or, for dense rows, d^2 in whole blocks. Both are guessed from some rows.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import numpy as np
 
 from skimlearn import certificates
 from skimlearn.data.rows import nonzeros, norms, take
+from skimlearn.formulas.losses import Squared
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -38,6 +41,8 @@ __all__ = ["solve"]
 
 TINY = 3e5  # entries times columns: a Newton step that costs no more is hardly felt
 SOME = 1000  # rows that costs are guessed from
+KINKED = 10.0  # Newton steps on all rows for a loss with kinks
+HURRY = 10.0  # epochs that a stochastic method alone may have at most
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 
 
@@ -66,10 +71,11 @@ def solve(
     if costs.tiny:
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
     if costs.newton_is_best:
-        order = run.rng.permutation(problem.n) if start is None else None
+        exact = isinstance(problem.loss, Squared)  # one step ends at the optimum, from anywhere
+        order = run.rng.permutation(problem.n) if start is None and not exact else None
         return run.stage(newton.Newton(problem, run.ledger, start, order=order)).result()
     # the finisher reads all rows three times before it gains much: norms, start, an epoch
-    enough = run.ledger.left >= 5 * run.ledger.total
+    enough = run.ledger.left >= 5 * run.ledger.total and not (start is None and costs.hurried)
     quick = enough and isinstance(problem.regularizer, SquaredL2)
     if is_safe(problem) and (start is None or not enough) and not quick:
         run.stage(_first_phase(problem, run, start), epochs=1 if enough else None)
@@ -96,16 +102,22 @@ class _Costs:
         short = budget.reads is not None or (budget.epochs is not None and budget.epochs < 300)
         fits = isinstance(problem.regularizer, SquaredL2) and not short
         self.newton = newton.cost(n, d, counts) if fits else math.inf
+        curvature = min(problem.loss.curvature(), 1.0)
+        self.epochs = 4.0 * (1.0 + curvature * self.square / (problem.alpha * n))  # dual ascent's
         self.tiny = fits and n * float((counts.astype(np.float64) ** 2).mean()) + d**3 / 3 <= TINY
 
     @property
     def newton_is_best(self) -> bool:
-        """Whether the loss is smooth, and two Newton steps cost less than dual ascent would."""
-        problem, curvature = self.problem, self.problem.loss.curvature()
-        if not (math.isfinite(curvature) and math.isfinite(self.newton)):
+        """Whether the steps of Newton's method cost less than the epochs of dual ascent would."""
+        if not math.isfinite(self.newton):
             return False
-        epochs = 4.0 * (1.0 + curvature * self.square / (problem.alpha * problem.n))
-        return 2.0 * self.newton <= epochs * VISIT * self.entries
+        steps = 2.0 if math.isfinite(self.problem.loss.curvature()) else KINKED
+        return steps * self.newton <= self.epochs * VISIT * self.entries
+
+    @property
+    def hurried(self) -> bool:
+        """Whether so few epochs are allowed that a stochastic method gets farther."""
+        return self.budget.epochs is not None and self.budget.epochs < min(HURRY, self.epochs)
 
     @property
     def patience(self) -> int | None:

@@ -41,11 +41,11 @@ from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, combine, dot, norms, prefetch
+from skimlearn.data.rows import AHEAD, add, combine, dot, prefetch
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
-from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
+from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector, row_lengths
 
 __all__ = ["Settings", "solve"]
 
@@ -104,8 +104,7 @@ class DualAscent(Method):
     ) -> None:
         super().__init__(problem, ledger)
         self.settings = settings
-        ledger.pass_over()
-        lengths = norms(problem.rows, problem.regularizer.exponent())
+        lengths = row_lengths(problem, ledger, problem.regularizer.exponent())
         with np.errstate(over="ignore"):
             squares = lengths**2
             self.bias_square = self._bias_square(squares)
@@ -130,6 +129,7 @@ class DualAscent(Method):
         self.close = False  # so near the optimum that rounding in theta would show
         self.seen = float(problem.n)  # rows that the problem is taken to have
         self.gaps = [math.inf, 0.0]  # estimates of the gap from the visits of the last two epochs
+        self.doubt = 1.0  # how many times larger the gap was than its estimate, at the last check
         if start is not None:
             self._begin_at(start)
         elif problem.regularizer.linear():
@@ -217,18 +217,25 @@ class DualAscent(Method):
             )  # fmt: skip
             self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
             self.moved[:] = True
+        guess = self._guess()
+        if 0.0 < guess < math.inf:
+            self.doubt = max(1.0, certificate.gap * problem.n / guess)
         self.passes = 0
         self.close = certificate.relative_gap < 1e-6
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
         if self.passes >= MOST_PASSES or len(self.rows_left) == 0:
             return True
+        if self.goal is not None and self.doubt * self._guess() <= self.goal * self.problem.n:
+            return True
+        return super().due(epochs, reads_at_last_check)
+
+    def _guess(self) -> float:
+        """The gap times n, as far as the last visits tell."""
         before, gap = self.gaps
         if math.isfinite(before) and before > 0.0:
             gap *= math.sqrt(min(max(gap, 0.0) / before, 1.0))  # visits are half an epoch old
-        if self.goal is not None and gap <= self.goal * self.problem.n:
-            return True
-        return super().due(epochs, reads_at_last_check)
+        return gap
 
 
 def _shuffled(chosen: Order, keys: NDArray[np.uint32], multiplier: np.uint32) -> Order:

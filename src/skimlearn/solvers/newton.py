@@ -53,6 +53,8 @@ __all__ = ["Newton", "cost", "solve"]
 
 LEAST = 1e-6  # the least weight of the proximal term, relative to the scale of responses
 ROUNDS = 60
+BEGIN = 0.6  # the first weight of the proximal term, relative to a typical response
+PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
 BLOCK = 2048  # rows that are multiplied together
 DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
 GROWTH = 8  # of the samples
@@ -126,12 +128,8 @@ class Newton(Method):
             self.b = certificates.best_bias(problem, self.z)
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
-        self.h = 0.0
-        if not self.smooth:
-            ledger.pass_over()
-            natural = float(problem.weights @ norms(problem.rows) ** 2) / (problem.alpha * n * n)
-            self.h = max(min(1e-3 * natural, self.scale), LEAST * self.scale)
-        elif order is not None:
+        self.h = 0.0 if self.smooth else BEGIN * self._typical()
+        if order is not None:
             self._learn_from_samples(order)
         self.moved = math.inf  # the largest change of a dual variable in the last round
         self.new_a, self.bend = np.zeros(n), np.zeros(n)
@@ -142,7 +140,16 @@ class Newton(Method):
         self.value = 0.0
         self.promised = math.inf  # what the last step was to gain, relative to the value
         self.round_ended = False
+        self.kinks = math.inf  # the part of the gap that the proximal term makes
         self.finished = False
+
+    def _typical(self) -> float:
+        """The size of a typical response."""
+        problem = self.problem
+        if problem.loss.labels:
+            return 1.0
+        spread = float(problem.weights @ np.abs(problem.y - self.b)) / problem.n
+        return max(spread, LEAST * self.scale)
 
     def _learn_from_samples(self, order: Order) -> None:
         """Begin at the answer of some rows alone."""
@@ -153,7 +160,9 @@ class Newton(Method):
             part = _part_of(problem, chosen)
             self.ledger.visit(chosen)
             inner = Newton(part, Ledger(part.rows), start)
-            while not inner.finished and inner.promised > 0.1 * problem.d / count:
+            inner.h = self.h
+            noise = 0.1 * problem.d / count
+            while not inner.finished and not inner.round_ended and inner.promised > noise:
                 inner.visit(chosen)
                 inner.theta = None
             start = Start(inner.w, inner.b)
@@ -182,6 +191,9 @@ class Newton(Method):
             self.ledger.visit(np.flatnonzero(m * self.new_a))
         else:
             gradient[:d] -= problem.alpha * self.theta
+        if not self.smooth and not self.thorough and self._is_solved(gradient):
+            self._end_round()
+            return
         hessian = np.zeros((d + 1, d + 1), order="F")
         _gram(problem.rows, m * self.bend / n, hessian)
         self.ledger.visit(np.flatnonzero(m * self.bend))
@@ -219,6 +231,24 @@ class Newton(Method):
         problem = self.problem
         _slopes(problem.loss, self.a, self.z, self.b, self.h, problem.y, self.new_a, self.bend)
 
+    def _is_solved(self, gradient: Vector) -> bool:
+        """Whether the round is exact enough: what remains of the gap is the proximal term's.
+
+        With theta the dual vector of new_a, the gap is the sum of those of the losses, which the
+        term makes, and alpha/2 ||w - theta||^2, and alpha (w - theta) is the gradient.
+        """
+        problem, d = self.problem, self.problem.d
+        error = 0.5 * float(gradient[:d] @ gradient[:d]) / problem.alpha
+        if problem.bias == "regularized":
+            error += 0.5 * float(gradient[d]) ** 2 / problem.alpha
+        elif problem.bias == "free":
+            error += abs(float(gradient[d])) * self.scale
+        losses = (problem.loss, self.new_a, self.z, self.b, problem.y, problem.weights)
+        self.kinks = float(_kink_gap(*losses))
+        if self.goal is not None and error + self.kinks <= 0.5 * self.goal:
+            return True
+        return error <= PART * self.kinks
+
     def _end_round(self) -> None:
         """Move the proximal term to where the dual variables went."""
         self._prox()
@@ -232,7 +262,10 @@ class Newton(Method):
             noise = max(noise, 1e-15 * self.scale / self.h)
         self.finished = self.smooth or moved <= noise or self.rounds >= ROUNDS
         if not self.smooth and moved > 0.01 * former:
-            self.h = max(0.1 * self.h, LEAST * self.scale)
+            fall = 0.1
+            if self.goal is not None and self.kinks > 0.0:  # the gap falls with h^2
+                fall = min(max(math.sqrt(0.3 * self.goal / self.kinks), 0.02), 0.3)
+            self.h = max(fall * self.h, LEAST * self.scale)
 
     def _step(self, direction: Vector, along: Vector, own: float, begin: float) -> float:
         """A step that goes down: the slope along the direction is not yet positive at its end."""
@@ -281,8 +314,8 @@ class Newton(Method):
     def bound(self, answer: Primal) -> Dual:
         if self.smooth:
             self.b = answer.b
-        self._prox()
-        a = certificates.feasible(self.problem, self.new_a)
+            self._prox()
+        a = certificates.feasible(self.problem, self.new_a)  # of w, at the end of a round
         bound = self.certified(a)
         if self.smooth and np.array_equal(a, self.new_a):
             self.theta, self.value = bound.theta, answer.value
@@ -317,9 +350,10 @@ def _part_of(problem: Problem, chosen: Order) -> Problem:
     weights = problem.weights[chosen]
     mean = float(weights.mean())
     rows = take(problem.rows, chosen)
-    noise = NOISE * float((norms(rows) ** 2).mean()) / len(chosen)
+    squares = norms(rows) ** 2 if problem.squares is None else problem.squares[chosen]
+    noise = NOISE * float(squares.mean()) / len(chosen)
     return replace(
-        problem, rows=rows, y=problem.y[chosen], alpha=problem.alpha + noise,
+        problem, rows=rows, squares=squares, y=problem.y[chosen], alpha=problem.alpha + noise,
         weights=weights / mean if mean > 0.0 else np.ones(len(chosen)),
     )  # fmt: skip
 
@@ -336,6 +370,17 @@ def _slopes(loss, a, z, b, h, y, new, bend):
         new[i] = loss.dual_step(a[i], at, h, y[i])
         rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])
         bend[i] = max(rise / (2.0 * tiny), 0.0)
+
+
+@kernel
+def _kink_gap(loss, a, z, b, y, m):
+    """The mean gap between losses and dual variables."""
+    total = 0.0
+    for i in range(len(z)):
+        if m[i] > 0.0:
+            at = z[i] + b
+            total += m[i] * (loss.value(at, y[i]) + loss.conjugate(-a[i], y[i]) + a[i] * at)
+    return total / len(z)
 
 
 @kernel

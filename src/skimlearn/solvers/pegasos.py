@@ -28,12 +28,12 @@ import numpy as np
 from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, dot, norms, prefetch
+from skimlearn.data.rows import AHEAD, add, dot, prefetch
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._mirror import settle, settle_all
-from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
+from skimlearn.solvers._run import Callback, Order, Run, Start, Vector, row_lengths
 from skimlearn.solvers._stochastic import (
     Stochastic,
     check_batch_size,
@@ -124,8 +124,7 @@ class Pegasos(Stochastic):
         self.t0 = first_step(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
         self.radius, self.squares = math.inf, np.zeros(0)
         if settings.project:
-            ledger.pass_over()
-            self.squares = norms(problem.rows) ** 2
+            self.squares = row_lengths(problem, ledger) ** 2
             self.radius = math.sqrt(_loss_at_zero(problem) / problem.alpha)
         self.z = np.zeros(problem.d)
         self.sums, self.since = np.zeros(problem.d), np.zeros(problem.d)
