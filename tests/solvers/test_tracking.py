@@ -16,7 +16,8 @@ from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers._margin_state import BIASES, TOP
 from skimlearn.solvers.choose_margin import MarginRun
-from skimlearn.solvers.tracking import EARLY, SIZE, SPREAD, Tracking, make_state
+from skimlearn.solvers._tracking_state import EARLY, SIZE, SPREAD, make_state
+from skimlearn.solvers.tracking import Tracking
 
 
 class Reference:

@@ -27,7 +27,7 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.disk import ask_for
 from skimlearn.data.oracle import Oracle
 from skimlearn.data.rows import Csr, lengths, norms, take
-from skimlearn.solvers import _margin_state, tracking
+from skimlearn.solvers import _margin_state, _tracking_state
 from skimlearn.solvers._limits import Bounds
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_state import (
@@ -43,6 +43,7 @@ from skimlearn.solvers._skim import Skim, Source, combination, not_finite, produ
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.lazy_simba import lazily
 from skimlearn.solvers.simba import Simba
+from skimlearn.solvers.tracking import Tracking
 from skimlearn.solvers.verify import verify
 
 __all__ = ["MODES", "MarginSkim", "longest_row"]
@@ -75,8 +76,8 @@ class MarginSkim(Skim):
             raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
         if not 0.0 < delta < 1.0:
             raise ValueError(f"delta={delta!r} must lie between 0 and 1")
-        if isinstance(settings, tracking.Tracking) and mode == "high-probability":
-            settings = replace(settings, part=1.0)  # `_trust` asks for the mean of all p
+        if isinstance(settings, Tracking):
+            settings = _suited(settings, source, mode)
         self.y, self.eps, self.mode, self.delta = y, eps, mode, delta
         self.settings = settings
         self.name = "tracking" if settings.tracks else "simba"
@@ -89,7 +90,9 @@ class MarginSkim(Skim):
             self.euclidean = self._longest(2.0)  # estimates from columns need it
         sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
         self.method = lazily(settings, source)
-        make_state: Any = tracking.make_state if settings.tracks else _margin_state.make_state
+        make_state: Any = (
+            _tracking_state.make_state if settings.tracks else _margin_state.make_state
+        )
         self.state = make_state(self.method, y, source.shape[1], sparse=sparse, length=length)
         if isinstance(source, Matrix) and not sparse and settings.nu == 0.0:
             self.threads = threads
@@ -113,7 +116,7 @@ class MarginSkim(Skim):
         """The sum of x over the steps, or over some of them."""
         state, scalars = self.state, self.state.scalars
         if self.settings.tracks:
-            return tracking.sum_of_x(state)
+            return _tracking_state.sum_of_x(state)
         if self.settings.q == 2.0:
             return scalars[FACTORS] * state.s - state.late
         link = np.sign(state.s) * np.abs(state.s) ** (self.exponent - 1.0)
@@ -122,7 +125,7 @@ class MarginSkim(Skim):
     def _answer(self) -> tuple[Vector, float]:
         """The mean of x, in the unit ball, and of the bias, over all steps."""
         if self.settings.tracks:
-            return tracking.mean_of_x(self.state)
+            return _tracking_state.mean_of_x(self.state)
         scalars = self.state.scalars
         steps = float(scalars[T] - self.begun)
         return self.sum_of_x() / steps, float(scalars[BIASES] * scalars[LENGTH] / steps)
@@ -178,7 +181,7 @@ class MarginSkim(Skim):
         if self.steps == 0:
             return
         sums = state.scalars[
-            [FACTORS, POWER, *((tracking.SPREAD,) if self.settings.tracks else ())]
+            [FACTORS, POWER, *((_tracking_state.SPREAD,) if self.settings.tracks else ())]
         ]
         if not (np.isfinite(sums).all() and np.isfinite(state.weights).all()):
             raise not_finite()
@@ -293,6 +296,15 @@ class MarginSkim(Skim):
         n, d = self.source.shape
         self.start = (0.0, np.zeros(d), np.zeros(n), np.zeros(len(state.mass)))
         self.older = self.newer = self.start
+
+
+def _suited(settings: Tracking, source: Source, mode: str) -> Tracking:
+    """The settings, without what the source or the proof rules out."""
+    if mode == "high-probability":  # `_trust` asks for the mean of all p, none above the cap
+        return replace(settings, part=1.0, opening=0.0)
+    if not isinstance(source, Matrix) or source.ahead != (None, None):
+        return replace(settings, sample=math.inf)  # parts of columns save nothing there
+    return settings
 
 
 def longest_row(

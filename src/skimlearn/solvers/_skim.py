@@ -1,12 +1,13 @@
 """The frame of the sublinear solvers: steps that read single rows and columns.
 
-An algorithm is a `Method`, a formula with four parts, and a named tuple of arrays, its state:
+An algorithm is a `Method`, a formula with five parts, and a named tuple of arrays, its state:
 
 ===============================  ===============================================================
 ``draw(state, u, picks)``        choose a row (``picks[0]``) and columns (``picks[1:]``), or -1
 ``column(state, columns, at, j)``  use column j, which is line ``at`` of ``columns``
 ``row(state, rows, at, i)``      use row i, which is line ``at`` of ``rows``
 ``finish(state)``                end the step
+``extent(state, columns, at)``   how many entries of a column will be used: all, as a rule
 ===============================  ===============================================================
 
 `draw` changes nothing. One compiled loop takes all steps on a matrix in memory or on disk; for an
@@ -76,6 +77,9 @@ class Method(Formula):
 
     def finish(self, state):
         raise NotImplementedError
+
+    def extent(self, state, columns, at):
+        return np.int64(size(columns, at))
 
 
 @dataclass
@@ -319,8 +323,9 @@ def _take_steps(team, state, private, method, rows, columns, shape, u, limit):
             stored += np.int64(size(rows, picks[0]))
         for b in range(1, len(picks)):
             if picks[b] >= 0:
-                dense += shape[0]
-                stored += np.int64(size(columns, picks[b]))
+                part = method.extent(state, columns, picks[b])
+                stored += part
+                dense += shape[0] if part == np.int64(size(columns, picks[b])) else part
         if tally[STORED] + stored > limit:
             return k
         for b in range(1, len(picks)):
