@@ -166,7 +166,13 @@ class MarginSkim(Skim):
 
     def planned(self) -> float:
         """Steps after which half of all runs are within eps."""
-        return self._plan(self.eps, PLAN) if self.mode == "monte-carlo" else math.inf
+        if self.mode != "monte-carlo":
+            return math.inf
+        return self._plan(self.eps, PLAN) + self.steps - self._drew()
+
+    def _drew(self) -> int:
+        """Steps that drew a row: an opening has others."""
+        return int(self.state.scalars[T]) if self.settings.tracks else self.steps
 
     def _plan(self, eps: float, factor: float) -> float:
         length = float(self.state.scalars[LENGTH])
@@ -201,12 +207,12 @@ class MarginSkim(Skim):
         if isinstance(self.source, Matrix):
             return self.reads.nnz
         n, d = self.source.shape
-        return self.steps * ((self.settings.width - 1.0) * n + d)
+        return self._drew() * ((self.settings.width - 1.0) * n + d)
 
     def _prove(self, last: bool) -> None:
         """Read all rows for the exact value of the mean of x, once the steps have read as much."""
         if self.proofs == 0:
-            half = 0.5 * self._plan(self.eps, FIRST) / self.steps * self._work()
+            half = 0.5 * self._plan(self.eps, FIRST) / max(self._drew(), 1) * self._work()
             self.due = min(0.5 * self.entries, half)
             if not last and self._work() < self.due:
                 return

@@ -127,7 +127,7 @@ def blocks_at(state):
 
 @kernel
 def from_block(at, first):
-    """The first row, from this one on, of a block that a pass goes over; and how far the next is."""
+    """The first row, from this one on, of a block in the pass, and how far the next one is."""
     block, stride = np.int64(first) // BLOCK, at[1]
     return np.uint64((block + (at[0] - block) % stride) * BLOCK), np.uint64(stride * BLOCK)
 

@@ -93,11 +93,11 @@ class Tracking(Simba):
         scalars, phase = state.scalars, state.scalars[PHASE]
         picks[:] = -1
         most = len(picks) - 1
-        if phase == OPENING or phase == EXTENDING:
+        if phase in (OPENING, EXTENDING):
             most = min(most, np.int64(scalars[TODO]))
         else:
             picks[0] = cut_draw(state.weights, scalars[TOP], state.row_sums, scalars[TOTAL], u[0])
-        if scalars[POWER] == 0.0 or phase == LEADING or phase == DRAWING:
+        if scalars[POWER] == 0.0 or phase in (LEADING, DRAWING):
             return
         if phase == EXTENDING:
             done = np.int64(scalars[COLUMNS] - scalars[TODO])
@@ -152,7 +152,7 @@ class Tracking(Simba):
         scalars[SQUARES] += sum_of(squares[lines[0] : blocks : lines[1]])
         if len(state.column_tree) > 0:
             tree_set(state.column_tree, j, 0.0)
-        if phase == OPENING or phase == EXTENDING:
+        if phase in (OPENING, EXTENDING):
             note_column(state, j)
         if phase == OPENING:
             _forget_law(state, j)
@@ -180,7 +180,7 @@ class Tracking(Simba):
 
     def finish(self, state):
         scalars, phase = state.scalars, state.scalars[PHASE]
-        if phase == OPENING or phase == EXTENDING:
+        if phase in (OPENING, EXTENDING):
             if ends(state):
                 _weigh(self, state)
             return
