@@ -24,9 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
-from skimlearn.data.disk import ask_for
-from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Csr, lengths, norms, take
 from skimlearn.solvers import _margin_state, _tracking_state
 from skimlearn.solvers._limits import Bounds
 from skimlearn.solvers._margin_bounds import split
@@ -39,14 +36,22 @@ from skimlearn.solvers._margin_state import (
     rewind,
     settle,
 )
-from skimlearn.solvers._skim import Skim, Source, combination, not_finite, products
+from skimlearn.solvers._skim import Skim
+from skimlearn.solvers._source import (
+    Source,
+    combination,
+    longest_row,
+    norm,
+    not_finite,
+    products,
+)
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.lazy_simba import lazily
 from skimlearn.solvers.simba import Simba
 from skimlearn.solvers.tracking import Tracking
 from skimlearn.solvers.verify import verify
 
-__all__ = ["MODES", "MarginSkim", "longest_row"]
+__all__ = ["MODES", "MarginSkim"]
 
 Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
@@ -88,7 +93,7 @@ class MarginSkim(Skim):
         self.euclidean = length
         if mode == "high-probability" and settings.q < 2.0:
             self.euclidean = self._longest(2.0)  # estimates from columns need it
-        sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
+        sparse = isinstance(source, Matrix) and source.sparse
         self.method = lazily(settings, source)
         make_state: Any = (
             _tracking_state.make_state if settings.tracks else _margin_state.make_state
@@ -194,7 +199,7 @@ class MarginSkim(Skim):
         for start in (self.start, self.older):  # the later half forgets how it began
             _, rows, p = self._since(start)
             p, moved = self.worst.allowed(p)
-            self._dual(_norm(rows, self.exponent) + moved * float(state.scalars[LENGTH]), p)
+            self._dual(norm(rows, self.exponent) + moved * float(state.scalars[LENGTH]), p)
         if self.mode == "las-vegas" and (last or self._work() >= self.due):
             self._prove(last)
         elif self.mode == "high-probability" and (last or self.steps >= self.due):
@@ -217,9 +222,9 @@ class MarginSkim(Skim):
             if not last and self._work() < self.due:
                 return
         x, bias = self._answer()
-        norm = _norm(x, self.settings.q)
-        c = self.y * products(self, x)
-        value, factor, bias = self.worst.improve(c, self.y, norm, bias)
+        length = norm(x, self.settings.q)
+        c = self.y * products(self.source, x, self.certify)
+        value, factor, bias = self.worst.improve(c, self.y, length, bias)
         self._answers(value, factor, x, bias, c)
         if len(self.state.mass):
             p = self._mass() - self.older[3]
@@ -229,7 +234,7 @@ class MarginSkim(Skim):
                 sides = split(self.y, self.settings.cap, bias=self.settings.bias > 0.0)
                 p = sides.repaired(p)
                 p /= p.sum()
-            self._dual(_norm(combination(self, p * self.y), self.exponent), p)
+            self._dual(norm(combination(self.source, p * self.y, self.certify), self.exponent), p)
         self.proofs += 1
         self.due = max(1.25 * self._work(), self._work() + 0.5 * self.entries)
 
@@ -245,13 +250,13 @@ class MarginSkim(Skim):
         if len(self.state.mass):
             tail /= 2.0  # one half for each side
         x, bias = self._answer()
-        norm = _norm(x, self.settings.q)
+        length = norm(x, self.settings.q)
         answer = verify(
             self.source, x, y=self.y, eps=third, delta=tail, rng=self.rng,
             rows_norm=self.euclidean,
         )  # fmt: skip
         self.certified += answer.reads
-        value, factor, bias = self.worst.improve(answer.estimates, self.y, norm, bias)
+        value, factor, bias = self.worst.improve(answer.estimates, self.y, length, bias)
         value -= factor * answer.error
         if value > self.bounds.lower and not answer.exact:
             self.bounds.failure = self.delta
@@ -277,7 +282,7 @@ class MarginSkim(Skim):
         if not p.any():
             return
         before = self.bounds.upper
-        self._dual(_norm(rows, self.exponent) + error, p / p.sum())
+        self._dual(norm(rows, self.exponent) + error, p / p.sum())
         if self.bounds.upper < before:
             self.bounds.failure = self.delta
 
@@ -311,31 +316,3 @@ def _suited(settings: Tracking, source: Source, mode: str) -> Tracking:
     if not isinstance(source, Matrix) or source.ahead != (None, None):
         return replace(settings, sample=math.inf)  # parts of columns save nothing there
     return settings
-
-
-def longest_row(
-    source: Source, exponent: float, some: NDArray[np.int64] | None = None
-) -> tuple[float, int]:
-    """The greatest length of all rows, or of some, and how many entries it took to know it."""
-    if isinstance(source, Oracle):
-        if source.rows_norm is not None:
-            return float(source.rows_norm.max()), 0
-        before = source.reads
-        chosen = range(source.shape[0]) if some is None else some.tolist()
-        length = max(_norm(source.row(i), exponent) for i in chosen)
-        return length, source.reads - before
-    if some is None:
-        length, read = float(norms(source.rows, exponent).max()), source.entries
-    else:
-        ask_for(source.ahead[0], some)
-        read = int(lengths(source.rows)[some].sum())
-        length = float(norms(take(source.rows, some), exponent).max())
-    if not math.isfinite(length):
-        raise not_finite()
-    return length, read
-
-
-def _norm(v: Vector, exponent: float) -> float:
-    """The norm; squares of tiny numbers, which would be lost, are not taken."""
-    largest = float(np.abs(v).max())
-    return largest * float(np.linalg.norm(v / largest, exponent)) if largest > 0.0 else 0.0

@@ -33,12 +33,13 @@ import numpy as np
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import entry, size
-from skimlearn.sampling.blocks import BLOCK, cut_draw, pick_block
+from skimlearn.sampling.blocks import BLOCK, cut_draw
 from skimlearn.sampling.team import blocks_of, meet, share, sum_of
 from skimlearn.sampling.tree import tree_draw, tree_set
 from skimlearn.solvers._hedge import weigh
 from skimlearn.solvers._margin_state import BIASES, FACTORS, LENGTH, POWER, TOP, TOTAL, T
 from skimlearn.solvers._opening import begin, ends, extend, note_column, undisturbed
+from skimlearn.solvers._tracking_law import draw_column, law_of, sum_law_again, sum_laws
 from skimlearn.solvers._tracking_state import (
     ACTIVE,
     COLUMNS,
@@ -109,7 +110,7 @@ class Tracking(Simba):
             if len(state.column_tree) > 0:
                 picks[b] = tree_draw(state.column_tree, u[b])
             else:
-                picks[b] = _change_draw(state, u[b] * total)
+                picks[b] = draw_column(state, u[b] * total)
             for other in range(1, b):  # a column that was drawn twice is read once
                 if picks[other] == picks[b]:
                     picks[b] = -1
@@ -155,7 +156,7 @@ class Tracking(Simba):
         if phase in (OPENING, EXTENDING):
             note_column(state, j)
         if phase == OPENING:
-            _forget_law(state, j)
+            sum_law_again(state, j)
 
     def row(self, state, rows, at, i):
         scalars, sign = state.scalars, state.y[i]
@@ -276,7 +277,7 @@ def _add_sparse_row(state, rows, at, sign):
     scalars[LAW] = direction(state)
     for k in range(size(rows, at)):
         j = np.int64(entry(rows, at, k)[0])
-        tree_set(state.column_tree, j, _weight(scalars[LAW], s[j], state.seen[j], len(s)))
+        tree_set(state.column_tree, j, law_of(scalars[LAW], s[j], state.seen[j], len(s)))
 
 
 @kernel
@@ -294,7 +295,7 @@ def _add_dense_row(state, rows, at, sign):
             square += value * value
         for j in range(start, end):  # in a loop of its own: a processor does both in bulk
             power += s[j] * s[j]
-            law += _weight(factor, s[j], seen[j], d)
+            law += law_of(factor, s[j], seen[j], d)
         powers[np.int64(start) // BLOCK] = power
         squares[np.int64(start) // BLOCK] = square
         laws[np.int64(start) // BLOCK] = law
@@ -306,58 +307,5 @@ def _add_dense_row(state, rows, at, sign):
     scalars[POWER] = power
     if not known:
         factor = direction(state)
-        _sum_laws(state, factor)
+        sum_laws(state, factor)
     scalars[LAW] = factor
-
-
-# ---------------------------------------------------------------------------------------- columns
-
-
-@kernel
-def _weight(factor, s, seen, d):
-    """|x_j - what it was|^32, in units in which a typical coordinate of x is 1."""
-    gap = factor * s - seen
-    power = gap * gap * d
-    power *= power
-    power *= power
-    power *= power
-    return power * power
-
-
-@kernel
-def _sum_laws(state, factor):
-    s, seen, d, block = state.s, state.seen, np.float64(len(state.s)), np.uint64(BLOCK)
-    first, last = share(state.team, len(s))
-    meet(state.team)
-    for start in range(first, last, block):
-        law = 0.0
-        for j in range(start, min(start + block, last)):
-            law += _weight(factor, s[j], seen[j], d)
-        state.column_sums[np.int64(start) // BLOCK] = law
-    meet(state.team)
-
-
-@kernel
-def _forget_law(state, j):
-    """Sum the law of a block anew: one of its columns was read."""
-    b, law, d = np.int64(j) // BLOCK, 0.0, np.float64(len(state.s))
-    meet(state.team)
-    for k in range(b * BLOCK, min((b + 1) * BLOCK, len(state.s))):
-        law += _weight(state.scalars[LAW], state.s[k], state.seen[k], d)
-    if state.team.rank == 0:
-        state.column_sums[b] = law
-
-
-@kernel
-def _change_draw(state, rest):
-    """The column that this part of the sum of all laws falls on."""
-    b, rest = pick_block(state.column_sums, rest)
-    chosen, d = -1, np.float64(len(state.s))
-    for j in range(b * BLOCK, min((b + 1) * BLOCK, len(state.s))):
-        weight = _weight(state.scalars[LAW], state.s[j], state.seen[j], d)
-        if weight > 0.0:
-            chosen = j
-            if rest < weight:
-                break
-        rest -= weight
-    return chosen
