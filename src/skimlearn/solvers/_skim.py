@@ -11,9 +11,9 @@ An algorithm is a `Method`, a formula with five parts, and a named tuple of arra
 ===============================  ===============================================================
 
 `draw` changes nothing. One compiled loop takes all steps on a matrix in memory or on disk; for an
-`Oracle` the same parts are called one by one. The same seed makes the same steps on both. Several
-threads may take the parts of a method together, if its state has a ``team``; they meet between two
-parts (see `sampling.team`).
+`Oracle` the same parts are called one by one. The same seed makes the same steps on both, unless a
+method asks for less of a matrix (`extent`). Several threads may take the parts of a method
+together, if its state has a ``team``; they meet between two parts (see `sampling.team`).
 
 `Skim` adds what all of them share: budgets, a history, the best bounds so far, Ctrl-C.
 """
