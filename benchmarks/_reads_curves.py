@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import lengths
+from skimlearn.data.rows import lengths, size
 from skimlearn.solvers import pegasos, sgd
 from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers.simba import Simba, T
@@ -27,6 +27,7 @@ from skimlearn.solvers.tracking import Tracking
 
 ANSWERS = ("last", "mean", "tail")
 GROWTH = 2.0**0.25  # of the steps between two looks
+ALONE = 400  # steps at most that read columns alone
 
 
 @dataclass
@@ -129,7 +130,10 @@ class SgdRun(Run):
 
 
 class SkimRun(Run):
-    """The steps of simba or tracking, as their own loop takes them, with a log of the lines."""
+    """The steps of simba or tracking, as their own loop takes them, with a log of what is read.
+
+    A step counts if it draws a row; those that read columns alone belong to the next one.
+    """
 
     def __init__(self, setting, problem, seed):
         matrix, n = problem.matrix, len(problem.y)
@@ -146,33 +150,37 @@ class SkimRun(Run):
             matrix, self.rng, y=problem.y, settings=method, eps=1e-9, mode="monte-carlo",
             length=1.0,
         )  # fmt: skip
-        self.costs = lengths(matrix.rows), lengths(matrix.columns)
-        self.log = np.zeros((0, 1 + setting.batch), dtype=np.int64)
-        self.dense = self.nnz = 0
+        self.numbers = np.zeros((0, 1 + setting.batch))
+        self.log = np.zeros((0, 2, 1 + setting.batch), dtype=np.int64)  # lines, entries of each
+        self.steps = self.dense = self.nnz = 0
         self.seconds = 0.0
         self.marks = [(0.0, np.zeros(matrix.shape[1]))]
-
-    @property
-    def steps(self):
-        return len(self.log)
 
     def release(self):
         """Forget all but what was read."""
         self.skim, self.marks = None, []
 
     def advance(self, steps):
-        skim, matrix = self.skim, self.matrix
-        log = np.zeros((steps - len(self.log), self.log.shape[1]), dtype=np.int64)
+        skim, matrix, width = self.skim, self.matrix, self.log.shape[2]
+        most = steps - self.steps + ALONE
+        log = np.zeros((most, 2, width), dtype=np.int64)
         start = time.perf_counter()
-        u = self.rng.random(log.shape)
-        _steps(skim.method, skim.state, matrix.rows, matrix.columns, u, log)
+        missing = most - len(self.numbers)
+        if missing > 0:
+            self.numbers = np.concatenate([self.numbers, self.rng.random((missing, width))])
+        taken = _steps(
+            skim.method, skim.state, matrix.rows, matrix.columns, self.numbers, log,
+            steps - self.steps,
+        )  # fmt: skip
         self.seconds += time.perf_counter() - start
+        self.numbers, log = self.numbers[taken:], log[:taken]
         self.log = np.concatenate([self.log, log])
-        rows, columns = log[:, 0], log[:, 1:].ravel()
-        columns = columns[columns >= 0]
+        self.steps += int((log[:, 0, 0] >= 0).sum())
         n, d = matrix.shape
-        self.dense += len(rows) * d + len(columns) * n
-        self.nnz += int(self.costs[0][rows].sum() + self.costs[1][columns].sum())
+        parts = log[:, 1, 1:][log[:, 1, 1:] != 0]
+        whole = n if sp.issparse(self.problem.X) else parts
+        self.dense += int((log[:, 0, 0] >= 0).sum()) * d + int(np.sum(whole + 0 * parts))
+        self.nnz += int(log[:, 1].sum())
 
     def answers(self):
         state, steps = self.skim.state, float(self.skim.state.scalars[T])
@@ -182,17 +190,25 @@ class SkimRun(Run):
         return np.stack([state.s, total, total - self.marks[0][1]], axis=1)
 
     def distinct(self, steps):
-        """Distinct entries, dense and stored: rows and columns drawn, less where they cross."""
-        log = self.log[:steps]
-        rows, columns = np.unique(log[:, 0]), np.unique(log[:, 1:])
-        columns = columns[columns >= 0]
+        """Distinct entries, dense and stored: rows and columns drawn, less where they cross.
+
+        Parts of columns are taken as if they crossed no row: a few more than there are.
+        """
+        drawn = np.cumsum(self.log[:, 0, 0] >= 0)
+        log = self.log[: int(np.searchsorted(drawn, steps)) + 1]
+        rows = np.unique(log[:, 0, 0][log[:, 0, 0] >= 0])
         n, d = self.matrix.shape
-        dense = len(rows) * d + len(columns) * n - len(rows) * len(columns)
+        read = np.zeros(d, dtype=np.int64)
+        np.add.at(read, log[:, 0, 1:][log[:, 0, 1:] >= 0], log[:, 1, 1:][log[:, 0, 1:] >= 0])
+        full = lengths(self.matrix.columns).astype(np.int64)
+        read = np.minimum(read, full)
+        columns = np.flatnonzero((read == full) & (read > 0))
+        by_row = int(lengths(self.matrix.rows)[rows].sum())
         if not sp.issparse(self.problem.X):
+            dense = len(rows) * d + int(read.sum()) - len(rows) * len(columns)
             return dense, dense
-        crossing = self.problem.X[rows][:, columns].nnz
-        stored = self.costs[0][rows].sum() + self.costs[1][columns].sum() - crossing
-        return dense, int(stored)
+        stored = by_row + int(read.sum()) - self.problem.X[rows][:, columns].nnz
+        return len(rows) * d + len(columns) * n - len(rows) * len(columns), stored
 
 
 def make_run(setting, problem, seed):
@@ -208,14 +224,23 @@ def _growing():
 
 
 @kernel
-def _steps(method, state, rows, columns, u, log):
-    """One step for each line of u, as in the frame of the sublinear solvers; log what is read."""
+def _steps(method, state, rows, columns, u, log, goal):
+    """Steps, as in the frame of the sublinear solvers, until so many drew a row; their number."""
+    drawn = 0
     for k in range(len(u)):
-        picks = log[k]
+        if drawn == goal:
+            return k
+        picks, entries = log[k, 0], log[k, 1]
         method.draw(state, u[k], picks)
+        for b in range(1, len(picks)):
+            if picks[b] >= 0:
+                entries[b] = method.extent(state, columns, picks[b])
         for b in range(1, len(picks)):
             if picks[b] >= 0:
                 method.column(state, columns, picks[b], picks[b])
         if picks[0] >= 0:
+            entries[0] = np.int64(size(rows, picks[0]))
             method.row(state, rows, picks[0], picks[0])
+            drawn += 1
         method.finish(state)
+    return len(u)

@@ -67,4 +67,4 @@ def _bars(axis, bars):
     axis.set_xlim(0.01, 300)
     axis.set_yticks(at, names)
     axis.set_xlabel("plain: stored entries, hatched: dense count")
-    axis.set_title("two made problems, then data sets", fontsize=11)
+    axis.set_title("made problems, then data sets", fontsize=11)

@@ -33,8 +33,8 @@ def methods(n):
     return {
         "simba": Simba(),
         "simba, kappa": Simba(cap=cap, bias=1.0),
-        "tracking": Tracking(),
-        "tracking, kappa": Tracking(cap=cap, bias=1.0),
+        "tracking": Tracking(opening=0.0),
+        "tracking, kappa": Tracking(cap=cap, bias=1.0, opening=0.0),
     }
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from simplex_reference import exact_radius, naive_steps
 from skimlearn import Oracle, Status
 from skimlearn.data.inspection import as_rows
-from skimlearn.solvers._skim import as_source
+from skimlearn.solvers._source import as_source
 from skimlearn.solvers.ball import (
     BallRun,
     _about_a_reference,

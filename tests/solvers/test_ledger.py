@@ -47,6 +47,7 @@ from skimlearn.solvers import badoiu_clarkson as badoiu_clarkson_module
 from skimlearn.solvers import ball as ball_module
 from skimlearn.solvers import low_regret, samplers
 from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers._skim import Method, Skim
 from skimlearn.solvers._sweep import Sweeper
 from skimlearn.solvers.badoiu_clarkson import badoiu_clarkson
@@ -57,6 +58,7 @@ from skimlearn.solvers.frank_wolfe import pairwise_frank_wolfe
 from skimlearn.solvers.mirror_prox import mirror_prox
 from skimlearn.solvers.players import Reader
 from skimlearn.solvers.soft_margin import explained
+from skimlearn.solvers.tracking import Tracking
 from skimlearn.solvers.verify import verify
 from skimlearn.solvers.working_set import working_set, working_set_qp
 
@@ -93,8 +95,9 @@ def certifies():
 class Tape:
     """The readings of lines, one after the other: of which axis, why, and the entries touched."""
 
-    def __init__(self, shape):
+    def __init__(self, shape, parts=False):
         self.widths = shape[::-1]  # of rows and of columns
+        self.parts = parts  # whether a line may be read in part: then that is its cost
         self.readings = []
         self.pause()
 
@@ -111,7 +114,11 @@ class Tape:
 
     @property
     def reads(self):
-        dense = sum(self.widths[axis] for axis, _, proof, _ in self.readings if not proof)
+        dense = sum(
+            len(entries) if self.parts else self.widths[axis]
+            for axis, _, proof, entries in self.readings
+            if not proof
+        )
         nnz = sum(len(entries) for _, _, proof, entries in self.readings if not proof)
         return Reads(dense, nnz, sum(len(e) for _, _, proof, e in self.readings if proof))
 
@@ -153,7 +160,7 @@ class Recorded:
 
 def recorded_matrix(X, kind):
     matrix = as_matrix(sp.csr_array(X) if kind == "csr" else X)
-    tape, lines = Tape(X.shape), (matrix.rows, matrix.columns)
+    tape, lines = Tape(X.shape, parts=kind == "dense"), (matrix.rows, matrix.columns)
     rows, columns = (r._replace(values=Recorded(r, tape, k)) for k, r in enumerate(lines))
     return Matrix(rows, columns), tape
 
@@ -227,6 +234,7 @@ def make(seed=3, n=13, d=7):
 
 X, Y = make()
 WIDE, SIDES = make(5, n=40, d=16)
+TALL = make(6, n=530, d=40)[0]
 
 
 def limits(**given):
@@ -259,6 +267,17 @@ def handed_over(A):
     result = explained(run, run.run(Limits(eps=1e-6)))
     assert result.solver == "tracking, working-set"
     return result
+
+
+def opened(**options):
+    """Columns are read for one block of rows in four, then in two, then for all."""
+
+    def run(A):
+        settings = Tracking(sample=128.0, opening=20.0, **options)
+        rng, y = np.random.default_rng(0), np.where(np.arange(A.shape[0]) % 3 == 0, 1.0, -1.0)
+        return MarginSkim(A, rng, y=y, settings=settings, eps=1e-3).run(limits(max_steps=30))
+
+    return run
 
 
 def players(lra, sampler, **options):
@@ -456,6 +475,8 @@ def margin_cases():
         for limit in (0, 150, 400):
             run = margin(solver=solver, max_reads=limit, eps=1e-6)
             yield case(f"max_margin, {solver}, max_reads={limit}", max_margin, run)
+    for o in ({}, {"width": 4.0, "bias": 1.0, "cap": 0.01}):
+        yield case(f"max_margin, opened, {o}", max_margin, opened(**o), data=TALL)
     for cap, bias in ((1.0, False), (0.2, True)):
         name = f"cap={cap}"
         run = calls_drawing(extragradient, Y, cap=cap, bias=bias, limits=limits())

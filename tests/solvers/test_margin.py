@@ -15,7 +15,7 @@ from skimlearn import max_margin as any_margin
 from skimlearn.data.oracle import OracleError
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_skim import MarginSkim
-from skimlearn.solvers._skim import as_source
+from skimlearn.solvers._source import as_source
 from skimlearn.solvers.simba import Simba
 
 max_margin = partial(any_margin, solver="simba")

@@ -14,7 +14,7 @@ from skimlearn.sampling.simplex import capped_softmax
 from skimlearn.solvers import lazy_simba
 from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers._margin_state import LENGTH, TOP, T, settle
-from skimlearn.solvers._skim import as_source
+from skimlearn.solvers._source import as_source
 from skimlearn.solvers.lazy_simba import LazySimba, lazily
 from skimlearn.solvers.simba import Simba
 from skimlearn.solvers.tracking import Tracking

@@ -8,7 +8,7 @@ from simplex_reference import exact_qp, naive_steps
 from skimlearn import Oracle, Status
 from skimlearn.solvers._core_set import CoreSet
 from skimlearn.solvers._simplex import COMMON, MOMENT
-from skimlearn.solvers._skim import as_source
+from skimlearn.solvers._source import as_source
 from skimlearn.solvers.simplex_qp import QpRun, simplex_qp
 
 

@@ -28,6 +28,8 @@ METHODS = {
     "tracking, kappa": Tracking(cap=CAP),
     "tracking, kappa, bias": Tracking(cap=CAP, bias=1.0),
     "tracking, bias, batch": Tracking(width=4.0, bias=1.0),
+    "tracking, sample": Tracking(sample=128.0, opening=4.0),
+    "tracking, sample, kappa, bias": Tracking(sample=128.0, opening=4.0, cap=CAP, bias=1.0),
 }
 SCRATCH = {"parts", "team"}  # parts is used in ways that depend on the number of threads
 

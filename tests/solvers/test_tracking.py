@@ -9,47 +9,65 @@ import scipy.sparse as sp
 from margins import exact_margin, holds, make_cap, make_margin
 from skimlearn import Matrix, Oracle, Status, max_margin, soft_margin
 from skimlearn.data.columns import as_matrix
+from skimlearn.sampling.blocks import BLOCK
 from skimlearn.sampling.cuts import water
 from skimlearn.solvers import _hedge
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers._margin_state import BIASES, TOP
+from skimlearn.solvers._tracking_state import (
+    EARLY,
+    LEADING,
+    MEMBERS,
+    PHASE,
+    SIZE,
+    SPREAD,
+    STEADY,
+    STRIDE,
+    make_state,
+)
 from skimlearn.solvers.choose_margin import MarginRun
-from skimlearn.solvers.tracking import EARLY, SIZE, SPREAD, Tracking, make_state
+from skimlearn.solvers.tracking import Tracking
 
 
 class Reference:
     """The algorithm in plain arrays: no sums are kept that can be formed anew."""
 
-    def __init__(self, X, y, cap=1.0, bias=False, length=0.0, sparse=False):
+    def __init__(self, X, y, cap=1.0, bias=False, length=0.0, sparse=False, opening=None):
         self.X, self.y, self.cap, self.bias, self.sparse = X, y, cap, bias, sparse
         self.A = y[:, None] * X
         n, d = X.shape
         self.share = split(y, cap, bias=True).masses[0] if bias else 1.0
         self.p, self.counts, self.mass = np.full(n, 1.0 / n), np.zeros(n), np.zeros(n)
-        self.s, self.z, self.leaves, self.xs = np.zeros((4, d))
+        self.s, self.z, self.seen, self.leaves, self.xs = np.zeros((5, d))
         self.losses, self.spread, self.t, self.length = np.zeros(n), 0.0, 0, length
         self.summed = 0
         self.middles, self.levels = {1.0: 0.0, -1.0: 0.0}, {True: 0.0, False: 0.0}
         self.scale = 0.0  # of s, when the law of the columns was formed
+        self.phase, self.active, self.opened = "steady", np.ones(n, dtype=bool), []
+        if opening is not None:
+            self.phase, self.todo, self.stride = "lead", *opening
 
     def x(self):
         size = np.linalg.norm(self.s)
         return self.s / size if size > 0.0 else self.s
 
     def law(self):
-        return ((self.scale * self.s - self.z) ** 2 * len(self.s)) ** 16
+        return ((self.scale * self.s - self.seen) ** 2 * len(self.s)) ** 16
 
     def step(self, u):
+        if self.phase in ("open", "extend"):
+            self.look(u)
+            return
         i = drawn(self.p, u[0])
         columns = []
         weights = self.leaves if self.sparse else self.law()
-        if self.s.any() and weights.any():
+        if self.s.any() and weights.any() and self.phase == "steady":
             columns = list(dict.fromkeys(drawn(weights, v) for v in u[1:]))
         x = self.x()
         for j in columns:
-            self.z[j] = x[j]
+            self.z[j] = self.seen[j] = x[j]
         self.leaves[columns] = 0.0
         if self.bias and self.s.any():
             before = self.middles[self.y[i]]
@@ -70,23 +88,60 @@ class Reference:
             self.xs += self.x() * min(1.0, size / (math.sqrt(2.0 * self.t) * self.length))
             self.mass += self.p
             self.summed += 1
+        if self.phase == "steady":
+            self.weigh()
+        elif self.phase == "draw":
+            self.stride //= 2
+            self.phase, self.todo = "extend", len(self.opened)
+        elif self.t == 3:
+            self.begin(i)
+
+    def begin(self, i):
+        self.first = i // BLOCK
+        self.active, self.phase = self.sample(), "open"
+        sides = (self.y > 0, self.y < 0) if self.bias else (np.ones(len(self.y), dtype=bool),)
+        for side, share in zip(sides, (self.share, 1.0 - self.share), strict=False):
+            side = side & self.active
+            self.p[side] = share / side.sum()
+        self.p[~self.active] = 0.0
+
+    def sample(self):
+        return (np.arange(len(self.y)) // BLOCK - self.first) % self.stride == 0
+
+    def look(self, u):
+        if self.phase == "extend":
+            columns = self.opened[-self.todo :][: len(u) - 1]
+        else:
+            columns = list(dict.fromkeys(drawn(self.law(), v) for v in u[1 : 1 + self.todo]))
+            columns = [j for j in columns if self.seen[j] == 0.0]
+            for j in columns:
+                self.z[j] = self.t * (self.p @ self.A[:, j]) / np.linalg.norm(self.s)
+                self.seen[j] = self.x()[j]
+            self.opened += columns
+        self.todo -= len(columns)
+        if self.todo == 0 or not columns:
+            self.active, self.phase = self.sample(), "draw" if self.stride > 1 else "steady"
+            self.losses[:], self.spread, self.levels = 0.0, 0.0, {True: 0.0, False: 0.0}
+            self.weigh()
+
+    def weigh(self):
         if self.z.any():
-            c = self.A @ self.z / np.linalg.norm(self.z)
-            self.losses += c - c.mean()
+            c = self.A[self.active] @ self.z / np.linalg.norm(self.z)
+            self.losses[self.active] += c - c.mean()
             self.spread += c.var()
         self.p = self.weights()
 
     def weights(self):
-        n, cap = len(self.y), self.cap
-        part = np.ones(n, dtype=bool)
+        n, cap = len(self.y), min(1.0, self.cap * len(self.y) / self.active.sum())
+        part = self.active.copy()
         if self.bias:
             plus = math.floor(self.t * self.share) > math.floor((self.t - 1) * self.share)
-            part = self.y == (1.0 if plus else -1.0)
+            part &= self.y == (1.0 if plus else -1.0)
             cap /= self.share if plus else 1.0 - self.share
         if cap * part.sum() <= 1.0 + 1e-9:
             return part / part.sum()
         entropy = math.log(max(2.0, min(n, n * self.cap)))
-        rate = 0.2 + 0.8 / (1.0 + self.t / 32.0)
+        rate = (0.2 + 0.8 / (1.0 + self.t / 32.0)) * (1.5 if self.phase == "draw" else 1.0)
         eta = rate * math.sqrt(entropy / max(self.spread, 1e-300))
         side = not self.bias or plus
         level, losses = self.levels[side], self.losses[part]
@@ -133,8 +188,8 @@ def capped(w, cap):
     return p / p.sum()
 
 
-def make_skim(source, y, seed, *, cap=1.0, bias=False, batch=1, length=0.0):
-    settings = Tracking(width=1.0 + batch, cap=cap, bias=float(bias))
+def make_skim(source, y, seed, *, cap=1.0, bias=False, batch=1, length=0.0, **opening):
+    settings = Tracking(width=1.0 + batch, cap=cap, bias=float(bias), **opening)
     return MarginSkim(
         source, np.random.default_rng(seed), y=y, settings=settings, eps=1e-9, length=length
     )
@@ -145,12 +200,12 @@ def current(skim):
     return weights / weights.sum()
 
 
-def follow(source, X, y, steps, seed, *, batch=1, sparse=False, **options):
+def follow(source, X, y, steps, seed, *, batch=1, sparse=False, opens=None, **options):
     """Take steps one by one, and compare all of the state with the reference after each."""
     skim = make_skim(source, y, seed, batch=batch, **options)
     length = float(skim.state.scalars[3])
     reference = Reference(
-        X, y, options.get("cap", 1.0), options.get("bias", False), length, sparse=sparse
+        X, y, options.get("cap", 1.0), options.get("bias", False), length, sparse, opens
     )
     rng = np.random.default_rng(seed)
     for k in range(1, steps + 1):
@@ -161,9 +216,13 @@ def follow(source, X, y, steps, seed, *, batch=1, sparse=False, **options):
         np.testing.assert_array_equal(state.counts, reference.counts)
         np.testing.assert_allclose(state.s, reference.s, atol=1e-9 * size)
         np.testing.assert_allclose(state.tracked, reference.z, atol=1e-7)
-        np.testing.assert_allclose(
-            state.responses, y * (X @ state.tracked), rtol=1e-9, atol=1e-9 * size
-        )
+        np.testing.assert_allclose(state.seen, reference.seen, atol=1e-7)
+        if reference.phase != "open":  # one column of the opening after the other
+            known = reference.active
+            np.testing.assert_allclose(
+                state.responses[known], (y * (X @ state.tracked))[known], rtol=1e-9,
+                atol=1e-9 * size,
+            )  # fmt: skip
         assert scalars[SIZE] == pytest.approx(state.tracked @ state.tracked, abs=1e-9)
         np.testing.assert_allclose(state.losses, reference.losses, atol=1e-5 * size * k)
         assert scalars[SPREAD] == pytest.approx(reference.spread, rel=1e-5, abs=1e-12)
@@ -171,7 +230,7 @@ def follow(source, X, y, steps, seed, *, batch=1, sparse=False, **options):
         np.testing.assert_allclose(state.mass, reference.mass, rtol=1e-3, atol=1e-6 * k)
         np.testing.assert_allclose(skim.sum_of_x(), reference.xs, atol=1e-6 * k)
         x, bias = skim._answer()
-        mean = reference.x() if k <= EARLY else reference.xs / reference.summed
+        mean = reference.x() if reference.t <= EARLY else reference.xs / reference.summed
         np.testing.assert_allclose(x, mean, atol=1e-6)
         if reference.bias:
             assert scalars[BIASES] == pytest.approx(reference.b, rel=1e-5, abs=1e-7)
@@ -208,6 +267,72 @@ FORMS = [
 def test_steps_are_those_of_plain_arrays(form):
     X, y = make_rows(len(str(form)))
     follow(as_matrix(X), X, y, 100, 5, **form)
+
+
+OPENINGS = [
+    {},
+    {"batch": 3},
+    {"batch": 2, "bias": True},
+    {"cap": 1.0 / (0.2 * 600), "batch": 4},
+    {"cap": 1.0 / (0.4 * 600), "bias": True, "batch": 8},
+    {"sample": 300.0, "batch": 5},
+    {"sample": math.inf},
+]
+
+
+@pytest.mark.parametrize("form", OPENINGS, ids=str)
+def test_an_opening_is_that_of_plain_arrays(form):
+    """The rows are five blocks, of which it looks at every fourth, second, or all."""
+    X, y = make_rows(len(form), n=600, d=300)
+    form = {"sample": 128.0, "opening": 4.0} | form
+    stride = {128.0: 4, 300.0: 2, math.inf: 1}[form["sample"]]
+    columns = math.floor(4.0 * 300 / math.ceil(600 / stride))
+    skim = follow(as_matrix(X), X, y, 70, 3, opens=(columns, stride), **form)
+    assert reference_rows(skim) > 10  # it is over, and went on
+
+
+def reference_rows(skim):
+    """Steps that drew a row, after the opening is over."""
+    return int(skim.state.counts.sum()) if skim.state.scalars[PHASE] == STEADY else 0
+
+
+def test_an_opening_is_left_out_where_it_does_not_pay():
+    X, y = make_rows(1, n=300, d=40)
+    for source, options in (
+        (as_matrix(X), {}),  # columns are longer than rows
+        (as_matrix(sp.csr_array(X)), {"opening": 100.0}),
+        (as_matrix(X), {"opening": 0.0}),
+    ):
+        assert make_skim(source, y, 0, **options).state.scalars[PHASE] == STEADY
+    settings = Tracking(opening=100.0)
+    rng = np.random.default_rng(0)
+    options = {"y": y, "settings": settings, "eps": 0.1}
+    skim = MarginSkim(as_matrix(X), rng, mode="high-probability", **options)
+    assert skim.state.scalars[PHASE] == STEADY
+    assert MarginSkim(as_matrix(X), rng, **options).state.scalars[PHASE] == LEADING
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_sample_has_rows_of_both_classes_where_the_bias_is_free(bias):
+    """The only rows of one class are in the last block."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(520) < 516, -1.0, 1.0)
+    X = rng.normal(size=(520, 12)) + y[:, None]
+    X[:512] -= rng.normal(size=12)
+    skim = make_skim(as_matrix(X), y, 0, bias=bias, sample=128.0, opening=40.0, batch=9)
+    assert skim.state.scalars[STRIDE] == 4.0
+    skim.advance(4, None)
+    assert skim.state.scalars[MEMBERS + 1] > 0.0 or not bias
+    skim.advance(12, None)
+    assert (skim.state.counts[y > 0.0].sum() > 0.0) or not bias
+    np.testing.assert_allclose(skim.state.responses, y * (X @ skim.state.tracked), atol=1e-9)
+
+
+def test_zero_rows_end_an_opening():
+    X, y = np.zeros((300, 900)), np.where(np.arange(300) % 2 == 0, 1.0, -1.0)
+    result = max_margin(X, y, solver="tracking", eps=0.1, max_steps=50, random_state=0)
+    assert result.certificate.gap <= 0.1
 
 
 @pytest.mark.pure_python

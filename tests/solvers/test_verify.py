@@ -216,7 +216,7 @@ def test_tiny_and_huge_weights_are_sampled_alike():
         ({"bound": float("nan")}, "bound=nan"),
         ({"x": [1.0]}, r"x has shape \(1,\)"),
         ({"x": [1.0, np.inf]}, "x must be finite"),
-        ({"y": [1.0, 0.0]}, "y must hold labels"),
+        ({"y": [1.0, 0.0]}, "the labels must be \\+1 and -1"),
         ({"y": [1.0]}, r"y has shape \(1,\)"),
     ],
 )

@@ -74,6 +74,11 @@ class Matrix:
         return _stored(self.rows)
 
     @property
+    def sparse(self) -> bool:
+        """Whether only some of the entries are stored."""
+        return isinstance(self.rows, Csr)
+
+    @property
     def ahead(self) -> tuple[Ahead | None, Ahead | None]:
         """What asks the disk for a row and for a column before they are used, if it is a disk."""
         parts = (self.rows, self.columns)

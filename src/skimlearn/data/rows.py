@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn._jit import dispatch, kernel, prefetch_line
@@ -201,6 +202,23 @@ def take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     at += np.arange(starts[-1])
     parts = (frozen(rows.values[at]), frozen(rows.columns[at]))
     return Csr(*parts, frozen(starts.view(np.uint64)), rows.width)
+
+
+def scaled(rows: Rows, factors: NDArray[np.float64], axis: int = 0) -> Rows:
+    """The rows, each times its factor; or their columns (axis 1)."""
+    factors = factors.astype(rows.values.dtype)
+    if isinstance(rows, Dense):
+        return Dense(rows.values * (factors[:, None] if axis == 0 else factors))
+    each = np.repeat(factors, lengths(rows)) if axis == 0 else factors[rows.columns]
+    return rows._replace(values=rows.values * each)
+
+
+def plain(rows: Rows) -> Any:
+    """What ``@`` can multiply: an array, or a sparse one."""
+    if isinstance(rows, Dense):
+        return rows.values
+    parts = (rows.values, rows.columns.astype(np.int64), rows.starts.astype(np.int64))
+    return sp.csr_array(parts, shape=rows.shape)
 
 
 def cuts(starts: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:

@@ -26,8 +26,8 @@ from skimlearn.estimators._saves import Saves
 from skimlearn.estimators.classifier import one_against_rest
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._margin_skim import MODES, longest_row
-from skimlearn.solvers._skim import Source, as_source
+from skimlearn.solvers._margin_skim import MODES
+from skimlearn.solvers._source import Source, as_source, longest_row
 from skimlearn.solvers.choose_margin import SOLVERS, MarginRun
 from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
 

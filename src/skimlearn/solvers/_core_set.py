@@ -17,12 +17,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import Csr, Rows, combine, joined, lengths, take
+from skimlearn.data.rows import Rows, combine, joined, lengths, plain, take
 
 __all__ = ["CoreSet", "Finish"]
 
@@ -201,19 +200,13 @@ class Finish:
 
 def _products(some: Rows, all_rows: Rows, origin: Vector) -> Vector:
     """<A_i - o, A_j - o> for some rows with all of them."""
-    if not (isinstance(some, Csr) and isinstance(all_rows, Csr)):
-        left, right = (np.asarray(rows.values, np.float64) - origin for rows in (some, all_rows))
-        return left @ right.T
-    a, b = _scipy(some), _scipy(all_rows)
+    a, b = (plain(rows).astype(np.float64) for rows in (some, all_rows))
+    if isinstance(a, np.ndarray):
+        return (a - origin) @ (b - origin).T
     inner = (a @ b.T).toarray()
     if origin.any():
         inner -= (a @ origin)[:, None] + (b @ origin)[None, :] - float(origin @ origin)
     return inner
-
-
-def _scipy(rows: Csr) -> sp.csr_array:
-    parts = (rows.values.astype(np.float64), rows.columns.astype(int), rows.starts.astype(int))
-    return sp.csr_array(parts, shape=rows.shape)
 
 
 @kernel

@@ -19,6 +19,7 @@ from skimlearn._jit import kernel
 from skimlearn.sampling.blocks import BLOCK
 from skimlearn.sampling.cuts import select, shared_water
 from skimlearn.sampling.team import meet, share, shared_cut_sums, sum_of
+from skimlearn.solvers._tracking_state import blocks_at, from_block
 
 __all__ = ["weigh"]
 
@@ -53,8 +54,9 @@ def _pass(state, eta, factor, mean, turn, level):
     y, losses, responses, weights = state.y, state.losses, state.responses, state.weights
     first, last = share(state.team, len(losses))
     block, rate = np.uint64(BLOCK), eta / 64.0
+    begun, step = from_block(blocks_at(state), first)
     meet(state.team)  # others may still read the sums of the step before
-    for start in range(first, last, block):
+    for start in range(begun, last, step):
         end, part = min(start + block, last), 0.0
         for i in range(start, end):
             loss = losses[i] + (factor * responses[i] - mean)
@@ -101,11 +103,12 @@ def _loss_of_rank(state, turn, rank):
     level = state.parts[0, :1]
     meet(state.team)  # others may still read what parts held before
     if state.team.rank == 0:
-        count = 0
-        for i in range(len(state.y)):
-            if turn == 0.0 or state.y[i] == turn:
-                state.spare[count] = state.losses[i]
-                count += 1
+        count, at = 0, blocks_at(state)
+        for b in range(at[0], len(state.row_sums), at[1]):
+            for i in range(b * BLOCK, min((b + 1) * BLOCK, len(state.y))):
+                if turn == 0.0 or state.y[i] == turn:
+                    state.spare[count] = state.losses[i]
+                    count += 1
         level[0] = select(state.spare[:count], min(rank, count) - 1)
     meet(state.team)
     return level[0]

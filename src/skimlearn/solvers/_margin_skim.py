@@ -24,10 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
-from skimlearn.data.disk import ask_for
-from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Csr, lengths, norms, take
-from skimlearn.solvers import _margin_state, tracking
+from skimlearn.solvers import _margin_state, _tracking_state
 from skimlearn.solvers._limits import Bounds
 from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_state import (
@@ -39,13 +36,22 @@ from skimlearn.solvers._margin_state import (
     rewind,
     settle,
 )
-from skimlearn.solvers._skim import Skim, Source, combination, not_finite, products
+from skimlearn.solvers._skim import Skim
+from skimlearn.solvers._source import (
+    Source,
+    combination,
+    longest_row,
+    norm,
+    not_finite,
+    products,
+)
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.lazy_simba import lazily
 from skimlearn.solvers.simba import Simba
+from skimlearn.solvers.tracking import Tracking
 from skimlearn.solvers.verify import verify
 
-__all__ = ["MODES", "MarginSkim", "longest_row"]
+__all__ = ["MODES", "MarginSkim"]
 
 Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
@@ -75,8 +81,8 @@ class MarginSkim(Skim):
             raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
         if not 0.0 < delta < 1.0:
             raise ValueError(f"delta={delta!r} must lie between 0 and 1")
-        if isinstance(settings, tracking.Tracking) and mode == "high-probability":
-            settings = replace(settings, part=1.0)  # `_trust` asks for the mean of all p
+        if isinstance(settings, Tracking):
+            settings = _suited(settings, source, mode)
         self.y, self.eps, self.mode, self.delta = y, eps, mode, delta
         self.settings = settings
         self.name = "tracking" if settings.tracks else "simba"
@@ -87,9 +93,11 @@ class MarginSkim(Skim):
         self.euclidean = length
         if mode == "high-probability" and settings.q < 2.0:
             self.euclidean = self._longest(2.0)  # estimates from columns need it
-        sparse = isinstance(source, Matrix) and isinstance(source.rows, Csr)
+        sparse = isinstance(source, Matrix) and source.sparse
         self.method = lazily(settings, source)
-        make_state: Any = tracking.make_state if settings.tracks else _margin_state.make_state
+        make_state: Any = (
+            _tracking_state.make_state if settings.tracks else _margin_state.make_state
+        )
         self.state = make_state(self.method, y, source.shape[1], sparse=sparse, length=length)
         if isinstance(source, Matrix) and not sparse and settings.nu == 0.0:
             self.threads = threads
@@ -113,7 +121,7 @@ class MarginSkim(Skim):
         """The sum of x over the steps, or over some of them."""
         state, scalars = self.state, self.state.scalars
         if self.settings.tracks:
-            return tracking.sum_of_x(state)
+            return _tracking_state.sum_of_x(state)
         if self.settings.q == 2.0:
             return scalars[FACTORS] * state.s - state.late
         link = np.sign(state.s) * np.abs(state.s) ** (self.exponent - 1.0)
@@ -122,7 +130,7 @@ class MarginSkim(Skim):
     def _answer(self) -> tuple[Vector, float]:
         """The mean of x, in the unit ball, and of the bias, over all steps."""
         if self.settings.tracks:
-            return tracking.mean_of_x(self.state)
+            return _tracking_state.mean_of_x(self.state)
         scalars = self.state.scalars
         steps = float(scalars[T] - self.begun)
         return self.sum_of_x() / steps, float(scalars[BIASES] * scalars[LENGTH] / steps)
@@ -163,7 +171,13 @@ class MarginSkim(Skim):
 
     def planned(self) -> float:
         """Steps after which half of all runs are within eps."""
-        return self._plan(self.eps, PLAN) if self.mode == "monte-carlo" else math.inf
+        if self.mode != "monte-carlo":
+            return math.inf
+        return self._plan(self.eps, PLAN) + self.steps - self._drew()
+
+    def _drew(self) -> int:
+        """Steps that drew a row: an opening has others."""
+        return int(self.state.scalars[T]) if self.settings.tracks else self.steps
 
     def _plan(self, eps: float, factor: float) -> float:
         length = float(self.state.scalars[LENGTH])
@@ -178,14 +192,14 @@ class MarginSkim(Skim):
         if self.steps == 0:
             return
         sums = state.scalars[
-            [FACTORS, POWER, *((tracking.SPREAD,) if self.settings.tracks else ())]
+            [FACTORS, POWER, *((_tracking_state.SPREAD,) if self.settings.tracks else ())]
         ]
         if not (np.isfinite(sums).all() and np.isfinite(state.weights).all()):
             raise not_finite()
         for start in (self.start, self.older):  # the later half forgets how it began
             _, rows, p = self._since(start)
             p, moved = self.worst.allowed(p)
-            self._dual(_norm(rows, self.exponent) + moved * float(state.scalars[LENGTH]), p)
+            self._dual(norm(rows, self.exponent) + moved * float(state.scalars[LENGTH]), p)
         if self.mode == "las-vegas" and (last or self._work() >= self.due):
             self._prove(last)
         elif self.mode == "high-probability" and (last or self.steps >= self.due):
@@ -198,19 +212,19 @@ class MarginSkim(Skim):
         if isinstance(self.source, Matrix):
             return self.reads.nnz
         n, d = self.source.shape
-        return self.steps * ((self.settings.width - 1.0) * n + d)
+        return self._drew() * ((self.settings.width - 1.0) * n + d)
 
     def _prove(self, last: bool) -> None:
         """Read all rows for the exact value of the mean of x, once the steps have read as much."""
         if self.proofs == 0:
-            half = 0.5 * self._plan(self.eps, FIRST) / self.steps * self._work()
+            half = 0.5 * self._plan(self.eps, FIRST) / max(self._drew(), 1) * self._work()
             self.due = min(0.5 * self.entries, half)
             if not last and self._work() < self.due:
                 return
         x, bias = self._answer()
-        norm = _norm(x, self.settings.q)
-        c = self.y * products(self, x)
-        value, factor, bias = self.worst.improve(c, self.y, norm, bias)
+        length = norm(x, self.settings.q)
+        c = self.y * products(self.source, x, self.certify)
+        value, factor, bias = self.worst.improve(c, self.y, length, bias)
         self._answers(value, factor, x, bias, c)
         if len(self.state.mass):
             p = self._mass() - self.older[3]
@@ -220,7 +234,7 @@ class MarginSkim(Skim):
                 sides = split(self.y, self.settings.cap, bias=self.settings.bias > 0.0)
                 p = sides.repaired(p)
                 p /= p.sum()
-            self._dual(_norm(combination(self, p * self.y), self.exponent), p)
+            self._dual(norm(combination(self.source, p * self.y, self.certify), self.exponent), p)
         self.proofs += 1
         self.due = max(1.25 * self._work(), self._work() + 0.5 * self.entries)
 
@@ -236,13 +250,13 @@ class MarginSkim(Skim):
         if len(self.state.mass):
             tail /= 2.0  # one half for each side
         x, bias = self._answer()
-        norm = _norm(x, self.settings.q)
+        length = norm(x, self.settings.q)
         answer = verify(
             self.source, x, y=self.y, eps=third, delta=tail, rng=self.rng,
             rows_norm=self.euclidean,
         )  # fmt: skip
         self.certified += answer.reads
-        value, factor, bias = self.worst.improve(answer.estimates, self.y, norm, bias)
+        value, factor, bias = self.worst.improve(answer.estimates, self.y, length, bias)
         value -= factor * answer.error
         if value > self.bounds.lower and not answer.exact:
             self.bounds.failure = self.delta
@@ -268,7 +282,7 @@ class MarginSkim(Skim):
         if not p.any():
             return
         before = self.bounds.upper
-        self._dual(_norm(rows, self.exponent) + error, p / p.sum())
+        self._dual(norm(rows, self.exponent) + error, p / p.sum())
         if self.bounds.upper < before:
             self.bounds.failure = self.delta
 
@@ -295,29 +309,10 @@ class MarginSkim(Skim):
         self.older = self.newer = self.start
 
 
-def longest_row(
-    source: Source, exponent: float, some: NDArray[np.int64] | None = None
-) -> tuple[float, int]:
-    """The greatest length of all rows, or of some, and how many entries it took to know it."""
-    if isinstance(source, Oracle):
-        if source.rows_norm is not None:
-            return float(source.rows_norm.max()), 0
-        before = source.reads
-        chosen = range(source.shape[0]) if some is None else some.tolist()
-        length = max(_norm(source.row(i), exponent) for i in chosen)
-        return length, source.reads - before
-    if some is None:
-        length, read = float(norms(source.rows, exponent).max()), source.entries
-    else:
-        ask_for(source.ahead[0], some)
-        read = int(lengths(source.rows)[some].sum())
-        length = float(norms(take(source.rows, some), exponent).max())
-    if not math.isfinite(length):
-        raise not_finite()
-    return length, read
-
-
-def _norm(v: Vector, exponent: float) -> float:
-    """The norm; squares of tiny numbers, which would be lost, are not taken."""
-    largest = float(np.abs(v).max())
-    return largest * float(np.linalg.norm(v / largest, exponent)) if largest > 0.0 else 0.0
+def _suited(settings: Tracking, source: Source, mode: str) -> Tracking:
+    """The settings, without what the source or the proof rules out."""
+    if mode == "high-probability":  # `_trust` asks for the mean of all p, none above the cap
+        return replace(settings, part=1.0, opening=0.0)
+    if not isinstance(source, Matrix) or source.ahead != (None, None):
+        return replace(settings, sample=math.inf)  # parts of columns save nothing there
+    return settings

@@ -1,18 +1,19 @@
 """The frame of the sublinear solvers: steps that read single rows and columns.
 
-An algorithm is a `Method`, a formula with four parts, and a named tuple of arrays, its state:
+An algorithm is a `Method`, a formula with five parts, and a named tuple of arrays, its state:
 
 ===============================  ===============================================================
 ``draw(state, u, picks)``        choose a row (``picks[0]``) and columns (``picks[1:]``), or -1
 ``column(state, columns, at, j)``  use column j, which is line ``at`` of ``columns``
 ``row(state, rows, at, i)``      use row i, which is line ``at`` of ``rows``
 ``finish(state)``                end the step
+``extent(state, columns, at)``   how many entries of a column will be used: all, as a rule
 ===============================  ===============================================================
 
 `draw` changes nothing. One compiled loop takes all steps on a matrix in memory or on disk; for an
-`Oracle` the same parts are called one by one. The same seed makes the same steps on both. Several
-threads may take the parts of a method together, if its state has a ``team``; they meet between two
-parts (see `sampling.team`).
+`Oracle` the same parts are called one by one. The same seed makes the same steps on both, unless a
+method asks for less of a matrix (`extent`). Several threads may take the parts of a method
+together, if its state has a ``team``; they meet between two parts (see `sampling.team`).
 
 `Skim` adds what all of them share: budgets, a history, the best bounds so far, Ctrl-C.
 """
@@ -31,29 +32,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import Formula, kernel
-from skimlearn.data.columns import Matrix, as_matrix
+from skimlearn.data.columns import Matrix
 from skimlearn.data.disk import ask_for
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle, ReadLimit
-from skimlearn.data.rows import Dense, combine, lengths, responses, size
+from skimlearn.data.rows import Dense, size
 from skimlearn.result import Record, Result, Status
 from skimlearn.sampling.team import assemble, meet
 from skimlearn.solvers._limits import Bounds, Limits
+from skimlearn.solvers._source import Source
 from skimlearn.solvers._threads import NEVER, take_together
 
-__all__ = [
-    "Callback",
-    "Method",
-    "Skim",
-    "Source",
-    "as_source",
-    "combination",
-    "not_finite",
-    "products",
-]
+__all__ = ["Callback", "Method", "Skim"]
 
 Vector = NDArray[np.float64]
-Source = Matrix | Oracle
 Callback = Callable[[Record], Any]
 
 FIRST_CHUNK, LONGEST_CHUNK = 32, 4096  # steps between two looks at the clock
@@ -76,6 +68,9 @@ class Method(Formula):
 
     def finish(self, state):
         raise NotImplementedError
+
+    def extent(self, state, columns, at):
+        return np.int64(size(columns, at))
 
 
 @dataclass
@@ -121,6 +116,10 @@ class Skim(ABC):
     def closed(self, eps: float) -> bool:
         """Whether the bounds are as near to each other as was asked for."""
         return self.bounds.certificate.gap <= eps
+
+    def certify(self, entries: int) -> None:
+        """Count entries that were read to certify."""
+        self.certified += entries
 
     @property
     def steps(self) -> int:
@@ -244,58 +243,6 @@ class Skim(ABC):
         return self.unused[:steps]
 
 
-def as_source(X: Any) -> Source:
-    """What a sublinear algorithm reads: a matrix by rows and columns, or an oracle."""
-    source = X if isinstance(X, Oracle) else as_matrix(X)
-    if 0 in source.shape:
-        raise ValueError(f"X has shape {source.shape}: at least one row and one column are needed")
-    return source
-
-
-def products(skim: Skim, x: Vector) -> Vector:
-    """A x, exactly; what it reads is counted as reads of the certificate."""
-    source = skim.source
-    out = np.zeros(source.shape[0])
-    if isinstance(source, Matrix):
-        responses(source.rows, x, out)
-        skim.certified += source.entries
-        if not np.isfinite(out).all():
-            raise not_finite()
-        return out
-    before = source.reads
-    try:
-        for j in np.flatnonzero(x).tolist():
-            out += x[j] * source.column(j)
-    finally:
-        skim.certified += source.reads - before
-    return out
-
-
-def combination(skim: Skim, v: Vector) -> Vector:
-    """A'v, exactly; what it reads is counted as reads of the certificate."""
-    source = skim.source
-    out = np.zeros(source.shape[1])
-    if isinstance(source, Matrix):
-        combine(source.rows, v, out)
-        skim.certified += int(lengths(source.rows)[v != 0.0].sum())
-        return out
-    before = source.reads
-    try:
-        for j in range(len(out)):  # by columns: those that `products` asked for are at hand
-            out[j] = source.column(j) @ v
-    finally:
-        skim.certified += source.reads - before
-    return out
-
-
-def not_finite() -> ValueError:
-    """What is raised if entries that were not checked before turn out to be no numbers."""
-    return ValueError(
-        "the rows and columns read so far hold nan or infinite entries, or such large ones that "
-        "sums overflow: impute, drop or scale them first"
-    )
-
-
 def _alone(line: Vector) -> Dense:
     return Dense(line.reshape(1, -1))
 
@@ -319,8 +266,9 @@ def _take_steps(team, state, private, method, rows, columns, shape, u, limit):
             stored += np.int64(size(rows, picks[0]))
         for b in range(1, len(picks)):
             if picks[b] >= 0:
-                dense += shape[0]
-                stored += np.int64(size(columns, picks[b]))
+                part = method.extent(state, columns, picks[b])
+                stored += part
+                dense += shape[0] if part == np.int64(size(columns, picks[b])) else part
         if tally[STORED] + stored > limit:
             return k
         for b in range(1, len(picks)):

@@ -11,7 +11,7 @@ from skimlearn._jit import kernel
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import Dense, add, entry, size
-from skimlearn.solvers._skim import Source
+from skimlearn.solvers._source import Source
 
 __all__ = ["Sweeper"]
 

@@ -29,7 +29,8 @@ from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import COMMON
 from skimlearn.solvers._simplex_run import SimplexRun
-from skimlearn.solvers._skim import DENSE, STORED, Source, as_source
+from skimlearn.solvers._skim import DENSE, STORED
+from skimlearn.solvers._source import Source, as_source
 
 __all__ = ["enclosing_ball"]
 

@@ -36,8 +36,9 @@ from skimlearn.data.ledger import Reads
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_labels
-from skimlearn.solvers._margin_skim import MODES, MarginSkim, longest_row
-from skimlearn.solvers._skim import Callback, Source
+from skimlearn.solvers._margin_skim import MODES, MarginSkim
+from skimlearn.solvers._skim import Callback
+from skimlearn.solvers._source import Source, longest_row
 from skimlearn.solvers._threads import thread_count
 from skimlearn.solvers._worst import Worst
 from skimlearn.solvers.extragradient import extragradient

@@ -32,7 +32,8 @@ from skimlearn.solvers._margin_bounds import (
     dual_value,
     split,
 )
-from skimlearn.solvers._skim import Callback, Source
+from skimlearn.solvers._skim import Callback
+from skimlearn.solvers._source import Source
 
 __all__ = ["extragradient"]
 

@@ -25,7 +25,8 @@ from skimlearn.result import Result
 from skimlearn.solvers._extragradient import Extragradient, Steps
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_linear, as_start, split
-from skimlearn.solvers._skim import Callback, Source
+from skimlearn.solvers._skim import Callback
+from skimlearn.solvers._source import Source
 
 __all__ = ["extragradient_qp"]
 

@@ -39,7 +39,8 @@ from skimlearn.data.rows import entry, size
 from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._restricted import Restricted
-from skimlearn.solvers._skim import Callback, Method, Skim, as_source
+from skimlearn.solvers._skim import Callback, Method, Skim
+from skimlearn.solvers._source import as_source
 
 __all__ = ["matrix_game"]
 

@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from skimlearn.data.columns import Matrix
-from skimlearn.data.rows import Csr, entry, lengths, size
+from skimlearn.data.rows import entry, lengths, size
 from skimlearn.sampling.capped import add_to_mass, capped_draw, multiply, rescale
 from skimlearn.sampling.tree import tree_draw
 from skimlearn.solvers._margin_state import T
-from skimlearn.solvers._skim import Source
+from skimlearn.solvers._source import Source
 from skimlearn.solvers.simba import (
     FLOOR,
     RESCALE,
@@ -37,7 +37,7 @@ FEW = 1 / 64  # of the rows: to change one by itself takes as long as to pass ov
 
 def lazily(settings: Simba, source: Source) -> Simba:
     """The same settings with lazy steps, where there are such and they are faster."""
-    if not isinstance(source, Matrix) or not isinstance(source.rows, Csr) or settings.tracks:
+    if not isinstance(source, Matrix) or not source.sparse or settings.tracks:
         return settings
     if settings.nu > 0.0 or not settings.soft:
         return settings

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._skim import as_source
+from skimlearn.solvers._source import as_source
 from skimlearn.solvers.choose_margin import MarginRun
 
 __all__ = ["max_margin"]

@@ -34,7 +34,8 @@ from skimlearn.solvers._margin_bounds import (
     split,
 )
 from skimlearn.solvers._passes import Passes
-from skimlearn.solvers._skim import Callback, Source
+from skimlearn.solvers._skim import Callback
+from skimlearn.solvers._source import Source
 from skimlearn.solvers._sweep import Sweeper
 
 __all__ = ["mirror_prox"]

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from skimlearn.data.columns import Matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import responses, size
-from skimlearn.solvers._skim import as_source
+from skimlearn.data.rows import size
+from skimlearn.solvers._source import as_source, products
 
 __all__ = ["LowRegret", "Reader", "Sampler"]
 
@@ -149,18 +149,11 @@ class Reader(_Player):
 
     def products(self, x: Vector) -> Vector:
         """A x, exactly; what it reads is counted as reads of a certificate."""
-        source, out = self.source, np.zeros(self.source.shape[0])
-        if isinstance(source, Matrix):
-            responses(source.rows, x, out)
-            self.reads += Reads(certificate=source.entries)
-            return out
-        before = source.reads
-        try:
-            for j in np.flatnonzero(x).tolist():
-                out += x[j] * source.column(j)
-        finally:
-            self.reads += Reads(certificate=source.reads - before)
-        return out
+        return products(self.source, x, self.certify)
+
+    def certify(self, entries: int) -> None:
+        """Count entries that were read to certify."""
+        self.reads += Reads(certificate=entries)
 
     def _line(self, axis: int, index: int) -> Vector:
         source = self.source

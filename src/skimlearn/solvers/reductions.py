@@ -28,9 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn.data.columns import Matrix, as_matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Csr, Dense, Rows, lengths, responses
+from skimlearn.data.rows import scaled
 from skimlearn.result import Certificate, Result
 from skimlearn.solvers._margin_bounds import as_labels
+from skimlearn.solvers._source import products
 from skimlearn.solvers.simplex_qp import simplex_qp
 
 __all__ = ["hard_margin", "l2_svm", "shortest_vector"]
@@ -211,14 +212,8 @@ class _Signed(Oracle):
 
 def _responses(A: Matrix | Oracle, w: Vector) -> tuple[Vector, int]:
     """A w, exactly, and how many entries it took."""
-    out = np.zeros(A.shape[0])
-    if isinstance(A, Matrix):
-        responses(A.rows, w, out)
-        return out, A.entries
-    before = A.reads
-    for j in np.flatnonzero(w).tolist():
-        out += w[j] * A.column(j)
-    return out, A.reads - before
+    counts: list[int] = []
+    return products(A, w, counts.append), sum(counts)
 
 
 def _with_signs(X: Any, y: ArrayLike) -> tuple[Matrix | Oracle, Vector]:
@@ -228,15 +223,4 @@ def _with_signs(X: Any, y: ArrayLike) -> tuple[Matrix | Oracle, Vector]:
         return _Signed(X, signs), signs
     matrix = as_matrix(X)
     signs = as_labels(y, matrix.shape[0])
-    return Matrix(_scaled(matrix.rows, signs, 0), _scaled(matrix.columns, signs, 1)), signs
-
-
-def _scaled(rows: Rows, signs: Vector, axis: int) -> Rows:
-    kind = rows.values.dtype
-    if isinstance(rows, Dense):
-        return Dense(rows.values * (signs[:, None] if axis == 0 else signs).astype(kind))
-    if axis == 0:
-        factors = np.repeat(signs, lengths(rows))
-    else:
-        factors = signs[rows.columns]
-    return Csr(rows.values * factors.astype(kind), rows.columns, rows.starts, rows.width)
+    return Matrix(scaled(matrix.rows, signs), scaled(matrix.columns, signs, 1)), signs

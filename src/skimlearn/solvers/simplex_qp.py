@@ -25,7 +25,7 @@ from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import LONGEST
 from skimlearn.solvers._simplex_run import SimplexRun
-from skimlearn.solvers._skim import Source, as_source, products
+from skimlearn.solvers._source import Source, as_source, products
 
 __all__ = ["simplex_qp"]
 
@@ -116,7 +116,7 @@ class QpRun(SimplexRun):
         self.state.scalars[LONGEST] = length**2
 
     def gradient(self, x: Vector, z: float, q: Vector) -> Vector:
-        return self._known(z, q) + 2.0 * products(self, x)
+        return self._known(z, q) + 2.0 * products(self.source, x, self.certify)
 
     def found_p(self, phi: float, p: Vector) -> None:
         if phi < self.bounds.upper:

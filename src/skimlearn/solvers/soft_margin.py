@@ -34,7 +34,7 @@ from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import responses
 from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._skim import as_source
+from skimlearn.solvers._source import as_source
 from skimlearn.solvers.choose_margin import MarginRun
 from skimlearn.solvers.simba import Simba
 

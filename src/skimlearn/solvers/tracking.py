@@ -20,102 +20,61 @@ so that p.y = 0 as the dual problem has it; the bias is the middle between the c
 responses of the rows when they are read. A class too small for half of the mass (all of its rows
 are at the cap, or it has none) has fewer turns, and the bias is as great as it may be: see
 `_margin_bounds`.
+
+A run on dense rows opens with more columns at once, of a sample of the rows: see `_opening`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import entry, size
-from skimlearn.sampling.blocks import BLOCK, block_room, cut_draw, cut_sums, pick_block
-from skimlearn.sampling.team import ALONE, Team, blocks_of, meet, share, sum_of
-from skimlearn.sampling.tree import tree_draw, tree_nodes, tree_set
+from skimlearn.sampling.blocks import BLOCK, cut_draw
+from skimlearn.sampling.team import blocks_of, meet, share, sum_of
+from skimlearn.sampling.tree import tree_draw, tree_set
 from skimlearn.solvers._hedge import weigh
-from skimlearn.solvers._margin_bounds import split
 from skimlearn.solvers._margin_state import BIASES, FACTORS, LENGTH, POWER, TOP, TOTAL, T
+from skimlearn.solvers._opening import begin, ends, extend, note_column, undisturbed
+from skimlearn.solvers._tracking_law import draw_column, law_of, sum_law_again, sum_laws
+from skimlearn.solvers._tracking_state import (
+    ACTIVE,
+    COLUMNS,
+    DRAWING,
+    EXTENDING,
+    LAW,
+    LEAD,
+    LEADING,
+    LEVELS,
+    MEMBERS,
+    MINUS,
+    OFFSET,
+    OPENED,
+    OPENING,
+    PHASE,
+    PLUS,
+    SHARE,
+    SIZE,
+    SPREAD,
+    SQUARES,
+    SUM,
+    SUMMED,
+    TODO,
+    blocks_at,
+    direction,
+    from_block,
+    rows_in,
+)
 from skimlearn.solvers.simba import Simba
 
-__all__ = ["State", "Tracking", "make_state"]
+__all__ = ["Tracking"]
 
-Vector = NDArray[np.float64]
-
-# positions in the scalars, behind those of simba: mean responses of the two classes; the mass of
-# class +1 (with a bias); ||z||^2; the sum of the variances; sum and sum of squares of r; x / s when
-# the law of the columns was formed; how many x are in their sum; the levels of the weights of both
-# classes, and their rows
-PLUS, MINUS, SHARE, SIZE, SPREAD, SUM, SQUARES, LAW, SUMMED, LEVELS, MEMBERS = *range(7, 17), 18
 # the means are formed of the steps t with t GOLDEN - floor(t GOLDEN) < some part: in no way in tune
 # with the turns of the classes
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-EARLY = 64  # steps up to which the last x is better than the mean
-
-
-class State(NamedTuple):
-    """Where a run stands."""
-
-    y: Vector  # labels
-    weights: Vector  # p, up to a factor; those above TOP count as TOP
-    counts: Vector  # how often each row was drawn
-    mass: Vector  # sum of p over a part of the steps
-    s: Vector  # sum of the rows drawn
-    late: Vector  # sum of x over the same; sparse: what it lags behind FACTORS * s
-    tracked: Vector  # z
-    responses: Vector  # r = A z
-    losses: Vector  # L
-    spare: Vector
-    column_tree: Vector  # of the law that columns are drawn by (sparse rows) or empty
-    row_sums: Vector
-    column_sums: Vector
-    parts: Vector  # (2, blocks): room for other sums
-    scalars: Vector
-    team: Team = ALONE
-
-
-def make_state(method: Tracking, y: Vector, d: int, *, sparse: bool, length: float) -> State:
-    """The state before the first step; a length of 0 means that it is learned from the rows."""
-    n = len(y)
-    scalars = np.zeros(MEMBERS + 2)
-    scalars[LENGTH], scalars[TOP] = length, np.inf
-    if method.bias > 0.0:
-        scalars[SHARE] = split(y, method.cap, bias=True).masses[0]
-        scalars[MEMBERS : MEMBERS + 2] = (y > 0.0).sum(), (y < 0.0).sum()
-    else:
-        scalars[MEMBERS] = n
-    weights, row_sums = np.ones(n), block_room(n)
-    scalars[TOTAL] = cut_sums(weights, np.inf, row_sums)
-    counts, mass, responses, losses, spare = np.zeros((5, n))
-    s, late, tracked = np.zeros((3, d))
-    return State(
-        y, weights, counts, mass, s, late, tracked, responses, losses, spare,
-        tree_nodes(d) if sparse else np.zeros(0), row_sums, block_room(d),
-        np.zeros((2, len(block_room(max(n, d))))), scalars,
-    )  # fmt: skip
-
-
-def sum_of_x(state: State) -> Vector:
-    """The sum of x over a part of the steps."""
-    if len(state.column_tree) > 0:
-        return state.scalars[FACTORS] * state.s - state.late
-    return state.late
-
-
-def mean_of_x(state: State) -> tuple[Vector, float]:
-    """The mean of x over the same steps, and its bias; early the last x, which is the better one.
-
-    It knows of rare rows what the mean has yet to learn.
-    """
-    scalars = state.scalars
-    length = float(np.linalg.norm(state.s))
-    if scalars[T] <= EARLY and length > 0.0:
-        return state.s / length, float(scalars[BIASES])
-    mean = sum_of_x(state) / max(scalars[SUMMED], 1.0)
-    return mean, float(scalars[BIASES] * np.linalg.norm(mean))
 
 
 @dataclass(frozen=True)
@@ -123,6 +82,8 @@ class Tracking(Simba):
     """The settings of a run, and its step."""
 
     part: float = 0.125  # of the steps, whose x and p the means are formed of
+    opening: float = 1.6  # entries that an opening reads by columns, in rows; 0 for no opening
+    sample: float = 1000.0  # rows at least that it looks at first
 
     @property
     def tracks(self) -> bool:
@@ -130,30 +91,52 @@ class Tracking(Simba):
         return True
 
     def draw(self, state, u, picks):
-        scalars = state.scalars
-        picks[0] = cut_draw(state.weights, scalars[TOP], state.row_sums, scalars[TOTAL], u[0])
-        picks[1:] = -1
-        if scalars[POWER] == 0.0:
+        scalars, phase = state.scalars, state.scalars[PHASE]
+        picks[:] = -1
+        most = len(picks) - 1
+        if phase in (OPENING, EXTENDING):
+            most = min(most, np.int64(scalars[TODO]))
+        else:
+            picks[0] = cut_draw(state.weights, scalars[TOP], state.row_sums, scalars[TOTAL], u[0])
+        if scalars[POWER] == 0.0 or phase in (LEADING, DRAWING):
+            return
+        if phase == EXTENDING:
+            done = np.int64(scalars[COLUMNS] - scalars[TODO])
+            for b in range(most):
+                picks[1 + b] = np.int64(scalars[OPENED + done + b])
             return
         total = 0.0 if len(state.column_tree) > 0 else sum_of(state.column_sums)
-        for b in range(1, len(picks)):
+        for b in range(1, most + 1):
             if len(state.column_tree) > 0:
                 picks[b] = tree_draw(state.column_tree, u[b])
             else:
-                picks[b] = _change_draw(state, u[b] * total)
+                picks[b] = draw_column(state, u[b] * total)
             for other in range(1, b):  # a column that was drawn twice is read once
                 if picks[other] == picks[b]:
                     picks[b] = -1
+            if phase == OPENING and picks[b] >= 0 and state.seen[picks[b]] != 0.0:
+                picks[b] = -1
+
+    def extent(self, state, columns, at):
+        if state.scalars[PHASE] != OPENING and state.scalars[PHASE] != EXTENDING:
+            return np.int64(size(columns, at))
+        return rows_in(blocks_at(state), len(state.y))
 
     def column(self, state, columns, at, j):
-        scalars, y, responses = state.scalars, state.y, state.responses
-        before, now = state.tracked[j], _direction(state) * state.s[j]
-        sums, squares = state.parts[0], state.parts[1]
+        scalars, y, responses, phase = state.scalars, state.y, state.responses, state.scalars[PHASE]
+        before, seen = state.tracked[j], direction(state) * state.s[j]
+        now = seen
+        if phase == OPENING:
+            now = undisturbed(state, columns, at)
+        change = now - before
+        if phase == EXTENDING:  # the new rows know nothing of it yet
+            now, seen, change = before, state.seen[j], before
+        sums, squares, lines = state.parts[0], state.parts[1], blocks_at(state)
         first, last = share(state.team, size(columns, at))
-        block, change = np.uint64(BLOCK), now - before
-        for start in range(first, last, block):
+        begun, step = from_block(lines, first)
+        for start in range(begun, last, step):
             part, square = 0.0, 0.0
-            for k in range(start, min(start + block, last)):
+            for k in range(start, min(start + np.uint64(BLOCK), last)):
                 i, value = entry(columns, at, k)
                 old, more = responses[i], change * (y[i] * value)
                 responses[i] = old + more
@@ -163,23 +146,29 @@ class Tracking(Simba):
             squares[np.int64(start) // BLOCK] = square
         meet(state.team)  # all have seen what it was before
         if state.team.rank == 0:
-            state.tracked[j] = now
+            state.tracked[j], state.seen[j] = now, seen
         blocks = blocks_of(size(columns, at))
         scalars[SIZE] += now * now - before * before
-        scalars[SUM] += sum_of(sums[:blocks])
-        scalars[SQUARES] += sum_of(squares[:blocks])
+        scalars[SUM] += sum_of(sums[lines[0] : blocks : lines[1]])
+        scalars[SQUARES] += sum_of(squares[lines[0] : blocks : lines[1]])
         if len(state.column_tree) > 0:
             tree_set(state.column_tree, j, 0.0)
+        if phase in (OPENING, EXTENDING):
+            note_column(state, j)
+        if phase == OPENING:
+            sum_law_again(state, j)
 
     def row(self, state, rows, at, i):
         scalars, sign = state.scalars, state.y[i]
         if self.bias > 0.0 and scalars[POWER] > 0.0:
             # <x_i, x> of rows at the margin, the later ones weighted more: the middle is -bias
             side, part = (PLUS if sign > 0.0 else MINUS), 4.0 / (scalars[T] + 4.0)
-            response = _direction(state) * _response(state, rows, at)
+            response = direction(state) * _response(state, rows, at)
             scalars[side] += part * (response - scalars[side])
         if state.team.rank == 0:
             state.counts[i] += 1.0
+        if scalars[PHASE] == LEADING:
+            scalars[OFFSET] = i // BLOCK
         if len(state.column_tree) > 0:
             _add_sparse_row(state, rows, at, sign)
         else:
@@ -191,36 +180,47 @@ class Tracking(Simba):
                 scalars[BIASES] = math.copysign(scalars[LENGTH], tilt)
 
     def finish(self, state):
-        scalars, n = state.scalars, len(state.y)
+        scalars, phase = state.scalars, state.scalars[PHASE]
+        if phase in (OPENING, EXTENDING):
+            if ends(state):
+                _weigh(self, state)
+            return
         scalars[T] += 1.0
         if scalars[T] * GOLDEN % 1.0 < self.part:
             _add_to_means(state)
-        factor, mean = 0.0, 0.0
-        if scalars[SIZE] > 0.0:
-            factor = 1.0 / math.sqrt(scalars[SIZE])
-            mean = factor * scalars[SUM] / n
-            scalars[SPREAD] += max(factor * factor * scalars[SQUARES] / n - mean * mean, 0.0)
-        turn, cap, side = 0.0, self.cap, 0
-        if self.bias > 0.0:
-            t, plus = scalars[T], scalars[SHARE]
-            turn = 1.0 if math.floor(t * plus) > math.floor((t - 1.0) * plus) else -1.0
-            cap /= plus if turn > 0.0 else 1.0 - plus
-            side = 0 if turn > 0.0 else 1
-        entropy = math.log(max(2.0, min(n, n * self.cap)))
-        # fast at first, when rows that stand out are to be found; slower later, to balance them
-        rate = self.rate * (0.2 + 0.8 / (1.0 + scalars[T] / 32.0))
-        eta = rate * math.sqrt(entropy / max(scalars[SPREAD], 1e-300))
-        if cap * scalars[MEMBERS + side] <= 1.0 + 1e-9:
-            eta = 0.0  # all are at the cap
-        scalars[TOTAL], scalars[TOP], scalars[LEVELS + side] = weigh(
-            state, eta, factor, mean, turn, cap, scalars[LEVELS + side]
-        )
+        if phase == DRAWING:
+            extend(state, self.bias)
+        elif phase != LEADING:
+            _weigh(self, state)
+        elif scalars[T] >= LEAD:
+            begin(state, self.bias)
 
 
 @kernel
-def _direction(state):
-    """x is so many times s."""
-    return 1.0 / math.sqrt(state.scalars[POWER]) if state.scalars[POWER] > 0.0 else 0.0
+def _weigh(method, state):
+    """Weigh the rows by their responses to z."""
+    scalars, n, factor, mean = state.scalars, state.scalars[ACTIVE], 0.0, 0.0
+    if scalars[SIZE] > 0.0:
+        factor = 1.0 / math.sqrt(scalars[SIZE])
+        mean = factor * scalars[SUM] / n
+        scalars[SPREAD] += max(factor * factor * scalars[SQUARES] / n - mean * mean, 0.0)
+    turn, cap, side = 0.0, min(method.cap * len(state.y) / n, 1.0), 0
+    entropy = math.log(max(2.0, min(len(state.y), len(state.y) * method.cap)))
+    if method.bias > 0.0:
+        t, plus = scalars[T], scalars[SHARE]
+        turn = 1.0 if math.floor(t * plus) > math.floor((t - 1.0) * plus) else -1.0
+        cap /= plus if turn > 0.0 else 1.0 - plus
+        side = 0 if turn > 0.0 else 1
+    # fast at first, when rows that stand out are to be found; slower later, to balance them
+    rate = method.rate * (0.2 + 0.8 / (1.0 + scalars[T] / 32.0))
+    if scalars[PHASE] == DRAWING:
+        rate *= 1.5
+    eta = rate * math.sqrt(entropy / max(scalars[SPREAD], 1e-300))
+    if cap * scalars[MEMBERS + side] <= 1.0 + 1e-9:
+        eta = 0.0  # all are at the cap
+    scalars[TOTAL], scalars[TOP], scalars[LEVELS + side] = weigh(
+        state, eta, factor, mean, turn, cap, scalars[LEVELS + side]
+    )
 
 
 @kernel
@@ -233,7 +233,7 @@ def _add_to_means(state):
         mass[i] += factor * min(weights[i], top)
     scalars[SUMMED] += 1.0
     length = math.sqrt(2.0 * scalars[T]) * scalars[LENGTH]
-    factor = min(_direction(state), 1.0 / length if length > 0.0 else 0.0)
+    factor = min(direction(state), 1.0 / length if length > 0.0 else 0.0)
     if len(state.column_tree) > 0:
         scalars[FACTORS] += factor
     else:
@@ -274,18 +274,18 @@ def _add_sparse_row(state, rows, at, sign):
         square += value * value
     scalars[POWER] = max(power, 0.0)
     scalars[LENGTH] = max(scalars[LENGTH], math.sqrt(square))
-    scalars[LAW] = _direction(state)
+    scalars[LAW] = direction(state)
     for k in range(size(rows, at)):
         j = np.int64(entry(rows, at, k)[0])
-        tree_set(state.column_tree, j, _weight(scalars[LAW], s[j], state.tracked[j], len(s)))
+        tree_set(state.column_tree, j, law_of(scalars[LAW], s[j], state.seen[j], len(s)))
 
 
 @kernel
 def _add_dense_row(state, rows, at, sign):
     """Add a row to s, and sum the law of the columns in the same pass."""
-    scalars, s, tracked = state.scalars, state.s, state.tracked
+    scalars, s, seen = state.scalars, state.s, state.seen
     powers, squares, laws = state.parts[0], state.parts[1], state.column_sums
-    factor, d, block = _direction(state), np.float64(len(s)), np.uint64(BLOCK)
+    factor, d, block = direction(state), np.float64(len(s)), np.uint64(BLOCK)
     first, last = share(state.team, len(s))
     for start in range(first, last, block):
         end, power, square, law = min(start + block, last), 0.0, 0.0, 0.0
@@ -295,7 +295,7 @@ def _add_dense_row(state, rows, at, sign):
             square += value * value
         for j in range(start, end):  # in a loop of its own: a processor does both in bulk
             power += s[j] * s[j]
-            law += _weight(factor, s[j], tracked[j], d)
+            law += law_of(factor, s[j], seen[j], d)
         powers[np.int64(start) // BLOCK] = power
         squares[np.int64(start) // BLOCK] = square
         laws[np.int64(start) // BLOCK] = law
@@ -306,48 +306,6 @@ def _add_dense_row(state, rows, at, sign):
     known = 0.75 * power < scalars[POWER] < 1.25 * power
     scalars[POWER] = power
     if not known:
-        factor = _direction(state)
-        _sum_laws(state, factor)
+        factor = direction(state)
+        sum_laws(state, factor)
     scalars[LAW] = factor
-
-
-# ---------------------------------------------------------------------------------------- columns
-
-
-@kernel
-def _weight(factor, s, z, d):
-    """|x_j - z_j|^32, in units in which a typical coordinate of x is 1."""
-    gap = factor * s - z
-    power = gap * gap * d
-    power *= power
-    power *= power
-    power *= power
-    return power * power
-
-
-@kernel
-def _sum_laws(state, factor):
-    s, tracked, d, block = state.s, state.tracked, np.float64(len(state.s)), np.uint64(BLOCK)
-    first, last = share(state.team, len(s))
-    meet(state.team)
-    for start in range(first, last, block):
-        law = 0.0
-        for j in range(start, min(start + block, last)):
-            law += _weight(factor, s[j], tracked[j], d)
-        state.column_sums[np.int64(start) // BLOCK] = law
-    meet(state.team)
-
-
-@kernel
-def _change_draw(state, rest):
-    """The column that this part of the sum of all laws falls on."""
-    b, rest = pick_block(state.column_sums, rest)
-    chosen, d = -1, np.float64(len(state.s))
-    for j in range(b * BLOCK, min((b + 1) * BLOCK, len(state.s))):
-        weight = _weight(state.scalars[LAW], state.s[j], state.tracked[j], d)
-        if weight > 0.0:
-            chosen = j
-            if rest < weight:
-                break
-        rest -= weight
-    return chosen

@@ -28,7 +28,8 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.rows import Dense, add, lengths
 from skimlearn.sampling.alias import AliasTable
 from skimlearn.sampling.laws import plan_median_of_means
-from skimlearn.solvers._skim import Source, as_source
+from skimlearn.solvers._margin_bounds import as_labels
+from skimlearn.solvers._source import Source, as_source
 
 __all__ = ["Verification", "verify"]
 
@@ -130,9 +131,7 @@ def verify(
     source = as_source(source)
     n, d = source.shape
     x = _vector("x", x, d)
-    labels = None if y is None else _vector("y", y, n)
-    if labels is not None and not (np.abs(labels) == 1.0).all():
-        raise ValueError("y must hold labels -1 and +1: use np.where(y == positive, 1, -1)")
+    labels = None if y is None else as_labels(y, n)
     if not 0.0 < eps < math.inf:
         raise ValueError(f"eps={eps!r} must be positive and finite")
     if not 0.0 < delta < 1.0:

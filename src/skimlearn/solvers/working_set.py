@@ -27,14 +27,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.columns import Matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import Dense, lengths, take
+from skimlearn.data.rows import lengths, plain, scaled, take
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import (
@@ -47,7 +46,8 @@ from skimlearn.solvers._margin_bounds import (
     split,
 )
 from skimlearn.solvers._passes import Passes
-from skimlearn.solvers._skim import Callback, Source
+from skimlearn.solvers._skim import Callback
+from skimlearn.solvers._source import Source
 from skimlearn.solvers._sweep import Sweeper
 
 __all__ = ["working_set", "working_set_qp"]
@@ -199,16 +199,8 @@ class _WorkingSet(Passes):
             stored = int(lengths(self.source.rows)[chosen].sum())
             if stored > more:
                 raise ReadLimit("the working set is beyond max_reads")
-            rows = take(self.source.rows, chosen)
             self.reads += Reads(len(chosen) * d, stored)
-            values: Any
-            if isinstance(rows, Dense):
-                values = rows.values * signs[:, None]
-            else:
-                parts = (rows.values, rows.columns.astype(np.int64), rows.starts.astype(np.int64))
-                matrix = sp.csr_array(parts, shape=(len(chosen), d))
-                values = sp.csr_array(matrix.multiply(signs[:, None]))
-            return values
+            return plain(scaled(take(self.source.rows, chosen), signs)).astype(np.float64)
         before = self.source.reads
         try:
             with self.source.within(more):
