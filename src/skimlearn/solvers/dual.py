@@ -51,6 +51,7 @@ __all__ = ["Settings", "solve"]
 
 SHRINK = 0.1  # how much of the reach of a response, which is safe, is used to keep a row
 MOST_PASSES = 30  # between two checks
+MOST_DOUBT = 30.0  # about a guess of the gap
 EVERY = 8  # visits from one whose gap is taken down to the next
 HEAD_START = 2.0  # times the steepness of the loss and the mean squared length of the rows
 
@@ -217,9 +218,11 @@ class DualAscent(Method):
             )  # fmt: skip
             self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
             self.moved[:] = True
-        guess = self._guess()
-        if 0.0 < guess < math.inf:
-            self.doubt = max(1.0, certificate.gap * problem.n / guess)
+        gap, guess = certificate.gap * problem.n, self._guess()
+        # a guess that is far too small may be nothing but rounding: its size says no more
+        self.doubt = (
+            min(max(1.0, gap / guess), MOST_DOUBT) if guess * MOST_DOUBT > gap else MOST_DOUBT
+        )
         self.passes = 0
         self.close = certificate.relative_gap < 1e-6
 
