@@ -293,7 +293,9 @@ NAN = np.array([[1.0, np.nan]])
         (np.zeros((3, 0)), {}, "no columns"),
         (np.ones(3), {}, "two dimensions"),
         (np.ones((2, 2)), {"y": [1]}, r"y has shape \(1,\), but the source has 2 rows"),
-        (np.ones((2, 2)), {"y": ["a", "b"]}, "encode classes as numbers"),
+        ([(np.ones((2, 2)), ["a", "b"])], {}, "encode classes as numbers"),
+        (np.ones((2, 2)), {"y": "kind"}, "'kind' names a column, but the source is no table"),
+        (np.ones((2, 2)), {"y": ["a", ""]}, "classes must have 1 to"),
         (np.ones((2, 2)), {"y": [1.0, np.nan]}, "label of row 1 is nan"),
         (np.full((2, 2), 1e300), {"dtype": np.float32}, "1e.300, beyond float32"),
         (np.ones((2, 2)), {"dtype": np.int32}, "float32 or float64"),
@@ -387,6 +389,33 @@ def test_more_than_two_classes_and_names(path):
         model.fit(plain, y[1:])
 
 
+def test_classes_that_are_strings(path, tmp_path):
+    X, y = sparse(60, 5, density=0.6), np.where(labels(60) > 0, "ja", "nein")
+    for same in (y, y.astype(object), y.tolist()):
+        store = Store.create(path, X, same, overwrite=True)
+        check_same(store, X, y)
+    assert store.y is store.y
+    assert [block.tolist() for _, block in store.blocks(40)] == [y[:40].tolist(), y[40:].tolist()]
+    model = LinearClassifier(random_state=0).fit(store)
+    assert model.classes_.tolist() == ["ja", "nein"]
+    assert model.score(store, store.y) == model.score(X, y)
+    again = Store.create(tmp_path / "other", store, names="abcde")
+    assert again.y.tolist() == y.tolist()
+    assert Store.create(path, again, overwrite=True).names.tolist() == list("abcde")
+    with pytest.raises(ValueError, match="use LinearClassifier"):
+        LinearRegressor().fit(store)
+
+
+@pytest.mark.parametrize("value", [-1, 2, 2**40])
+def test_labels_that_are_numbers_of_no_class(path, value):
+    Store.create(path, sparse(), np.where(labels() > 0, "ja", "nein"))
+    poke(path, "labels", 3, value)
+    store = open_store(path)
+    for use in (lambda: store.y, lambda: LinearClassifier().fit(store), store.verify):
+        with pytest.raises(StoreError, match=r"labels go from .* but there are 2 classes"):
+            use()
+
+
 def test_functions_take_a_store(path):
     X, y = sparse(60, 5, density=0.8), labels(60)
     store = Store.create(path, X, y)
@@ -427,7 +456,8 @@ def test_rows_that_are_too_long_are_refused_as_elsewhere(path):
 
 @pytest.mark.parametrize("name", [n for n in _store_format.FILES if n.endswith("npy")])
 def test_changed_and_cut_files_are_found(path, name, unknown):
-    Store.create(path, sparse(), labels(), names=[f"f{j}" for j in range(9)]).verify()
+    y = np.where(labels() > 0, "yes", "no")
+    Store.create(path, sparse(), y, names=[f"f{j}" for j in range(9)]).verify()
     whole = (path / name).read_bytes()
     for at in (0, 20, 127, 128, len(whole) - 1):  # header, data
         (path / name).write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
@@ -499,12 +529,19 @@ HOSTILE = {
     "no size": array("row_values", size="9"),
     "no digest": array("row_values", digest=None),
     "instead of 7": array("row_values", size=7),
+    "classes without labels": lambda c: c["arrays"].pop("labels"),
+    "classes without labels ": array("labels", dtype="<f8"),
+    r"'classes' the shape \[0\]": array("classes", shape=[0]),
+    r"'classes' the shape \[1, 2\]": array("classes", shape=[1, 2]),
+    r"classes\.npy has a header": array("classes", shape=[2**62]),
 }
 
 
 @pytest.mark.parametrize("message", HOSTILE)
 def test_hostile_manifests_are_refused(path, message):
-    Store.create(path, sparse(), labels(), names=[f"f{j}" for j in range(9)])
+    Store.create(
+        path, sparse(), np.where(labels() > 0, "a", "b"), names=[f"f{j}" for j in range(9)]
+    )
     rewrite(path, HOSTILE[message])
     with pytest.raises(StoreError, match=message.strip()):
         open_store(path)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from skimlearn.data._store_format import StoreError
 from skimlearn.data._store_write import bytes_of
+from skimlearn.data._table_files import has_magic, is_csv_name
 from skimlearn.data.inspection import Indexed, as_rows
 from skimlearn.data.rows import Csr, Dense, Rows, cuts, pieces
 from skimlearn.data.svmlight import iter_svmlight
+from skimlearn.data.tables import Table
 
-__all__ = ["Block", "blocks_of"]
+__all__ = ["Block", "Given", "given_by"]
 
 
 FLOATS = (np.float32, np.float64)
@@ -33,7 +35,15 @@ class Block(NamedTuple):
     labels: Any  # None if there are none
 
 
-def blocks_of(
+class Given(NamedTuple):
+    """What a store is made from."""
+
+    blocks: Generator[Block, None, None]
+    names: Any = None  # strings, if the source has them
+    classes: NDArray[np.str_] | None = None  # if labels are their numbers
+
+
+def given_by(
     source: Any,
     y: Any,
     *,
@@ -41,9 +51,58 @@ def blocks_of(
     n_features: int | None,
     zero_based: bool,
     n_jobs: int | None,
-) -> Generator[Block, None, None]:
+) -> Given:
     """The rows of a source, some at a time; a block takes a small part of the memory."""
     most = max(1, memory // 64)  # entries of a block
+    if isinstance(source, str | os.PathLike) and _is_table(source):
+        column = y if isinstance(y, str) else None
+        source, y = Table(source, target=column), None if isinstance(y, str) else y
+        source.rows = max(1, min(source.rows, most // source.entries_of_row))
+    elif isinstance(y, str):
+        raise ValueError(f"y={y!r} names a column, but the source is no table with names")
+    if isinstance(source, Indexed) and y is None:
+        y = source.y
+    y, classes = _numbered(y)
+    if isinstance(source, Table):
+        return _of_table(source, y, classes)
+    blocks = _blocks_of(source, y, most, n_features, zero_based, n_jobs)
+    return Given(blocks, source.names if isinstance(source, Indexed) else None, classes)
+
+
+def _is_table(path: str | os.PathLike[str]) -> bool:
+    return is_csv_name(path) or has_magic(path)
+
+
+def _of_table(table: Table, y: Any, classes: Any) -> Given:
+    if y is not None and table.target is not None:
+        raise ValueError("y must be None for a table that has a target")
+    found = (Block(as_rows(X), labels) for X, labels in table.numbered())
+    if y is None:
+        return Given(found, table.names, table.classes)
+    return Given(_labelled((block.rows for block in found), y), table.names, classes)
+
+
+def _numbered(y: Any) -> tuple[Any, NDArray[np.str_] | None]:
+    """Labels that are strings as numbers, with the classes they stand for."""
+    if y is None:
+        return None, None
+    values = np.asarray(y)
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values.flat):
+        values = values.astype(np.str_)
+    if values.dtype.kind != "U" or values.ndim != 1:
+        return y, None
+    classes, numbers = np.unique(values, return_inverse=True)
+    return numbers, classes
+
+
+def _blocks_of(
+    source: Any,
+    y: Any,
+    most: int,
+    n_features: int | None,
+    zero_based: bool,
+    n_jobs: int | None,
+) -> Generator[Block, None, None]:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.suffix == ".npy":
@@ -57,7 +116,7 @@ def blocks_of(
         )
         return (Block(as_rows(X), labels) for X, labels in given)
     if isinstance(source, Indexed):
-        return _pieces(source, source.y if y is None else y, most)
+        return _pieces(source, y, most)
     if sp.issparse(source) or isinstance(source, Dense | Csr) or hasattr(source, "shape"):
         return _pieces(source, y, most)
     if isinstance(source, list | tuple) and not _is_pair(next(iter(source), None)):

@@ -8,6 +8,7 @@ digests:
 ``column_*.npy``       the columns, in CSC form (values, rows, starts); dense: values, d x n
 ``norms``, ``means``   the lengths of the rows, the means of the columns
 ``labels``, ``names``  the targets and the names of the columns, if there are any
+``classes``            the classes that the labels are numbers of, if they are strings
 =====================  ============================================================================
 
 Any program that reads .npy can read it; nothing in it is ever executed. It is made once and never
@@ -32,7 +33,7 @@ from skimlearn.data._store_build import build
 from skimlearn.data._store_check import differences, fingerprint, is_known, remember, wrong_files
 from skimlearn.data._store_folder import former, new_folder
 from skimlearn.data._store_format import Manifest, StoreError, open_array
-from skimlearn.data._store_sources import blocks_of
+from skimlearn.data._store_sources import given_by
 from skimlearn.data.inspection import Indexed, inspected
 from skimlearn.data.rows import Csr, Dense, Rows, frozen, take
 
@@ -94,6 +95,7 @@ class Store(Indexed):
             self._arrays[name] = frozen(array)
         self.dtype = self._arrays["row_values"].dtype
         self._sound: set[str] = set()
+        self._y: NDArray[Any] | None = None
         for side in ("row", "column") if self.sparse else ():
             starts = self._arrays[f"{side}_starts"]
             if starts[0] != 0 or starts[-1] != self.entries:
@@ -125,12 +127,14 @@ class Store(Indexed):
         path : path
             The folder to make. It appears when all is written; whatever happens before leaves
             nothing that opens, and what a killed process leaves is removed by the next one.
-        source : path, array, sparse matrix, Store or iterable
-            A file in svmlight format, compressed or not; an .npy file of a dense array; an .npz
-            file of `scipy.sparse.save_npz`; data in memory; or pairs (X, y) of blocks of rows.
-            A matrix in an .npz file is read piece by piece if it is CSR, else as a whole.
-        y : array of shape (n,) or None
-            Labels, numbers; for the sources that have none of their own.
+        source : path, array, sparse matrix, Store, Table or iterable
+            A file in svmlight format, compressed or not; a table in Parquet, Arrow IPC or CSV
+            format (.csv or .tsv), or a `Table` of such a file; an .npy file of a dense array; an
+            .npz file of `scipy.sparse.save_npz`; data in memory; or pairs (X, y) of blocks of
+            rows. A matrix in an .npz file is read piece by piece if it is CSR, else as a whole.
+        y : array of shape (n,), str or None
+            Labels, numbers or strings, for the sources that have none of their own; of a file with
+            a table: the name of the column that has them.
         dtype : float32, float64 or None
             Of the values; None: that of the source, float64 for text.
         n_features : int or None
@@ -165,13 +169,13 @@ class Store(Indexed):
             raise ValueError(f"memory={memory!r} must be a number of bytes, {LEAST_MEMORY} or more")
         target = Path(os.path.abspath(path))
         with new_folder(target, overwrite=overwrite) as folder:
-            given = blocks_of(
+            given = given_by(
                 source, y, memory=int(memory), n_features=n_features, zero_based=zero_based,
                 n_jobs=n_jobs,
             )  # fmt: skip
-            with closing(given) as blocks:
+            with closing(given.blocks):
                 build(
-                    folder, target, blocks, dtype=dtype, n_features=n_features, names=names,
+                    folder, target, given, dtype=dtype, n_features=n_features, names=names,
                     memory=int(memory), progress=progress,
                 )  # fmt: skip
         store = cls(target)
@@ -182,8 +186,14 @@ class Store(Indexed):
 
     @property
     def y(self) -> NDArray[Any] | None:
-        """The labels, if there are any."""
-        return self._arrays.get("labels")
+        """The labels, if there are any; strings if that is what they were."""
+        if "classes" not in self._arrays:
+            return self._arrays.get("labels")
+        if self._y is None:
+            if fault := self._fault_of_labels():
+                raise StoreError(self.path, f"{fault}; make the store anew")
+            self._y = frozen(self._arrays["classes"][self._arrays["labels"]])
+        return self._y
 
     @property
     def names(self) -> NDArray[np.str_] | None:
@@ -253,11 +263,21 @@ class Store(Indexed):
         problems = wrong_files(self.path, self._manifest)
         sides = self._lines("row"), self._lines("column")
         problems += differences(*sides, self.norms, self.means)
-        if self.y is not None and not np.isfinite(self.y).all():
-            problems.append("the labels are not finite")
+        if fault := self._fault_of_labels():
+            problems.append(fault)
         if problems:
             raise StoreError(self.path, *problems)
         self._remember("row", "column")
+
+    def _fault_of_labels(self) -> str:
+        labels, classes = self._arrays.get("labels"), self._arrays.get("classes")
+        if labels is not None and not np.isfinite(labels).all():
+            return "the labels are not finite"
+        if labels is not None and classes is not None:
+            least, most = int(labels.min()), int(labels.max())
+            if least < 0 or most >= len(classes):
+                return f"labels go from {least} to {most}, but there are {len(classes)} classes"
+        return ""
 
     # ------------------------------------------------------------------------------ rows at a time
 
