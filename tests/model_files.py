@@ -1,6 +1,7 @@
 """Model files of every kind, and ways to break them."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 
@@ -114,7 +115,7 @@ def _mutate_tree(rng, tree):
         elif kind == 1 and isinstance(tree, dict):
             tree[key + "x"] = tree.pop(key)
         elif kind == 2:
-            tree[key] = tree[keys[rng.integers(len(keys))]]
+            tree[key] = deepcopy(tree[keys[rng.integers(len(keys))]])
         else:
-            tree[key] = ODD[rng.integers(len(ODD))]
+            tree[key] = deepcopy(ODD[rng.integers(len(ODD))])  # it may be changed in turn
         return

@@ -440,3 +440,27 @@ def test_stores_of_dense_tables(tmp_path):
     (tmp_path / "b.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StoreError, match="exists already"):
         Store.create(tmp_path / "store", tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "file", "csv"])
+def test_a_table_is_never_read_whole(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(_table_files, "BLOCK", 2**14)
+    n = 60_000
+    table = pa.table({f"x{j}": np.arange(n) + j / 7 for j in range(8)})
+    whole = table.nbytes
+    path = tmp_path / "data"
+    if kind == "parquet":
+        pq.write_table(table, path, row_group_size=2000)
+    elif kind == "feather":
+        feather.write_feather(table, path, compression="lz4", chunksize=2000)
+    elif kind == "file":
+        with ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=n)
+    else:
+        csv.write_csv(table, path)
+    del table
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for X, _ in Table(path, rows=1000):
+        most, rows = max(most, pa.total_allocated_bytes() - before), rows + len(X)
+    assert rows == n
+    assert most < whole / 2

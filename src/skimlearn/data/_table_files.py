@@ -18,7 +18,7 @@ from skimlearn.data._text_blocks import Source, open_source
 
 __all__ = ["Csv", "TableError", "has_magic", "is_csv_name", "open_file", "told"]
 
-BLOCK = 2**22  # bytes of text that are parsed at once; no row of a CSV file may be longer
+BLOCK = 2**20  # bytes of text; pyarrow reads some 30 ahead, and no row may be longer than one
 PARQUET, ARROW, STREAM, FEATHER_1 = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 DELIMITERS = ",\t;|"
 
@@ -165,27 +165,23 @@ class Arrow:
     def __init__(self, path: str, *, stream: bool) -> None:
         self.path, self.stream = path, stream
         with closing(self._mapped()) as file:
-            self.schema = self._reader(file, None).schema
+            self.schema = self._reader(file).schema
 
     def _mapped(self) -> Any:
         import pyarrow as pa
 
         return pa.memory_map(self.path)
 
-    def _reader(self, file: Any, columns: list[str] | None) -> Any:
+    def _reader(self, file: Any) -> Any:
         from pyarrow import ipc
 
-        fields = None
-        if columns is not None:
-            fields = [self.schema.get_field_index(name) for name in columns]
-        options = ipc.IpcReadOptions(included_fields=fields)
-        return (ipc.open_stream if self.stream else ipc.open_file)(file, options=options)
+        return (ipc.open_stream if self.stream else ipc.open_file)(file)
 
     def batches(self, types: dict[str, Any], rows: int) -> Generator[Any, None, None]:
         """Batches of at most so many rows of these columns."""
         columns = list(types)
         with told(self.path), closing(self._mapped()) as file:
-            reader = self._reader(file, columns)
+            reader = self._reader(file)  # of all columns: to choose some would copy these
             for batch in reader if self.stream else _each(reader):
                 whole = _checked(self.path, batch, columns)
                 for first in range(0, whole.num_rows, rows):
