@@ -49,6 +49,8 @@ from store_faults import (
     make,
     state,
 )
+from store_files import check as check_broken
+from store_files import make_stores, mutate
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -69,6 +71,13 @@ def unknown(monkeypatch):
     """No store is known to be sound, as if all came from elsewhere."""
     monkeypatch.setattr(_store_check, "_known", set())
     monkeypatch.setattr(_store_check, "_mark", lambda key: None)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """The files of some stores, and a folder for what is made of them."""
+    folder = tmp_path_factory.mktemp("stores")
+    return make_stores(folder), tmp_path_factory.mktemp("broken")
 
 
 def sparse(n=40, d=9, dtype=np.float64, seed=0, density=0.3):
@@ -644,6 +653,28 @@ def test_what_could_harm_does_not_reach_a_kernel(path, unknown, name, at, value,
                 use()
     with pytest.raises(StoreError, match=r"s: (line|its)"):
         store.verify()
+
+
+@pytest.mark.parametrize("name", ["names", "classes"])
+def test_words_that_are_no_text(path, name):
+    """Strings of these bytes would be an error in the interpreter itself."""
+    Store.create(path, np.eye(2), ["no", "yes"], names=["a", "b"])
+    whole = bytearray((path / f"{name}.npy").read_bytes())
+    whole[128:132] = b"\xff\xff\xff\x7f"
+    (path / f"{name}.npy").write_bytes(whole)
+    rewrite(path, array(name, digest=_store_format.digest_of_file(path, name)))
+    store = open_store(path)
+    for use in (lambda: LinearClassifier().fit(store), store.verify):
+        with pytest.raises(StoreError, match=rf"{name}\.npy holds numbers that stand for no char"):
+            use()
+
+
+@pytest.mark.parametrize("seed", [*range(40), 10472])
+def test_stores_that_are_broken_by_chance_are_refused_or_used(seed, broken):
+    """Some seeds of tools/fuzz_store.py."""
+    stores, folder = broken
+    rng = np.random.default_rng(seed)
+    assert check_broken(folder, mutate(rng, stores[rng.integers(len(stores))])) is None
 
 
 def test_offsets_that_end_elsewhere_do_not_open(path):

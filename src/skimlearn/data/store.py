@@ -41,6 +41,7 @@ __all__ = ["Store", "StoreError", "open_store"]
 
 MEMORY = 2**28
 LEAST_MEMORY = 2**16
+MOST_OF_TEXT = 0x10FFFF  # the last character of Unicode
 
 
 class Store(Indexed):
@@ -192,13 +193,22 @@ class Store(Indexed):
         if self._y is None:
             if fault := self._fault_of_labels():
                 raise StoreError(self.path, f"{fault}; make the store anew")
-            self._y = frozen(self._arrays["classes"][self._arrays["labels"]])
+            self._y = frozen(self._words("classes")[self._arrays["labels"]])
         return self._y
 
     @property
     def names(self) -> NDArray[np.str_] | None:
         """The names of the columns, if they have any."""
-        return self._arrays.get("names")
+        return self._words("names") if "names" in self._arrays else None
+
+    def _words(self, name: str) -> NDArray[np.str_]:
+        """Names or classes, once they are known to be text: NumPy does not look."""
+        words = self._arrays[name]
+        if name not in self._sound:
+            if fault := _fault_of_words(name, words):
+                raise StoreError(self.path, f"{fault}; make the store anew")
+            self._sound.add(name)
+        return words
 
     @property
     def norms(self) -> NDArray[np.float64]:
@@ -263,8 +273,10 @@ class Store(Indexed):
         problems = wrong_files(self.path, self._manifest)
         sides = self._lines("row"), self._lines("column")
         problems += differences(*sides, self.norms, self.means)
-        if fault := self._fault_of_labels():
-            problems.append(fault)
+        faults = [self._fault_of_labels()]
+        for name in {"names", "classes"} & set(self._arrays):
+            faults.append(_fault_of_words(name, self._arrays[name]))
+        problems += filter(None, faults)
         if problems:
             raise StoreError(self.path, *problems)
         self._remember("row", "column")
@@ -319,6 +331,11 @@ class Store(Indexed):
         kind = f"sparse, {self.entries} entries" if self.sparse else "dense"
         labels = "with labels" if self.y is not None else "without labels"
         return f"<Store of {n} x {d}, {kind}, {self.dtype}, {labels}>"
+
+
+def _fault_of_words(name: str, words: NDArray[np.str_]) -> str:
+    text = (words.view(np.uint32) <= MOST_OF_TEXT).all()
+    return "" if text else f"{name}.npy holds numbers that stand for no character"
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:
