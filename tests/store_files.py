@@ -113,7 +113,8 @@ def check(folder, files):
     _store_check._known.clear()
     with mock.patch.object(_store_check, "_mark", return_value=None), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", UserWarning)
+        for kind in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("ignore", kind)
         try:
             store = open_store(folder)
             use(store)
