@@ -1,5 +1,6 @@
 """Stores of every kind, and ways to break them."""
 
+import hashlib
 import json
 import warnings
 from unittest import mock
@@ -8,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from model_files import _mutate_bytes, _mutate_tree
+from model_files import mutate_bytes, mutate_tree
 from skimlearn import (
     EnclosingBall,
     LinearClassifier,
@@ -49,13 +50,13 @@ def mutate(rng, files):
         if kind < 0.3:
             files[name] = _mutate_numbers(rng, files[name])
         elif kind < 0.45:
-            files[name] = _mutate_bytes(rng, files[name])
+            files[name] = mutate_bytes(rng, files[name])
         elif kind < 0.5:
             files[name] = files[arrays[rng.integers(len(arrays))]]
         elif kind < 0.9:
             files["manifest.json"] = _mutate_manifest(rng, files["manifest.json"])
         else:
-            files["manifest.json"] = _mutate_bytes(rng, files["manifest.json"])
+            files["manifest.json"] = mutate_bytes(rng, files["manifest.json"])
     return _agreeing(files) if rng.random() < 0.8 else files
 
 
@@ -78,7 +79,7 @@ def _mutate_numbers(rng, data):
 def _mutate_manifest(rng, text):
     try:
         content = json.loads(text)
-        _mutate_tree(rng, content)
+        mutate_tree(rng, content)
         return json.dumps(content).encode()
     except (ValueError, TypeError, AttributeError, RecursionError):
         return text
@@ -99,8 +100,6 @@ def _agreeing(files):
 
 
 def _digest(data):
-    import hashlib
-
     return hashlib.blake2b(data[128:] + data[:128], digest_size=16).hexdigest()
 
 

@@ -10,8 +10,6 @@ system with fork.
 """
 
 import argparse
-import mmap
-import os
 import sys
 import tempfile
 import time
@@ -21,20 +19,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from fuzzing import in_other_processes
 from store_files import check, make_stores, mutate
-
-
-def work(stores, folder, end, seeds, at, faults):
-    """Check one seed after the other until the time is over; ``at`` has the one at hand."""
-    for seed in seeds:
-        if time.monotonic() > end or faults[0] >= 10:
-            return
-        at[0] = seed
-        rng = np.random.default_rng(seed)
-        fault = check(folder, mutate(rng, stores[rng.integers(len(stores))]))
-        if fault:
-            faults[0] += 1
-            print(f"seed {seed}: {fault}", flush=True)
 
 
 def main():
@@ -46,35 +32,17 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="seed to begin with")
     parser.add_argument("--seed", type=int, help="this one only")
     options = parser.parse_args()
-    first = options.first if options.seed is None else options.seed
-    last = 2**62 if options.seed is None else options.seed + 1
-    shared = np.frombuffer(mmap.mmap(-1, 16), np.int64)
-    at, faults = shared[:1], shared[1:]
     with tempfile.TemporaryDirectory() as name:
         stores = make_stores(Path(name))
         folder = Path(name, "broken")
         folder.mkdir()
+
+        def check_seed(seed):
+            rng = np.random.default_rng(seed)
+            return check(folder, mutate(rng, stores[rng.integers(len(stores))]))
+
         end = time.monotonic() + 60.0 * options.minutes
-        at[0] = first
-        crashed = True
-        while crashed and faults[0] < 10:
-            child = os.fork()
-            if child == 0:
-                status = 1
-                try:
-                    work(stores, folder, end, range(first, last), at, faults)
-                    status = 0
-                finally:
-                    os._exit(status)
-            status = os.waitpid(child, 0)[1]
-            crashed = status != 0
-            if crashed:
-                faults[0] += 1
-                print(f"seed {at[0]}: the process ended with status {status}", flush=True)
-                first = int(at[0]) + 1
-    begin = options.first if options.seed is None else options.seed
-    print(f"{at[0] - begin + 1} stores, {faults[0]} faults")
-    return 1 if faults[0] else 0
+        return in_other_processes(check_seed, end, options.first, options.seed, "stores")
 
 
 if __name__ == "__main__":

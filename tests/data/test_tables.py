@@ -1,8 +1,5 @@
 """Tables: every format gives the same rows; what can't be used is named; damage never crashes."""
 
-import bz2
-import gzip
-import lzma
 import os
 
 import numpy as np
@@ -10,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-import zstandard
 from numpy.testing import assert_array_equal
 from pyarrow import csv, feather, ipc
 from pyarrow import parquet as pq
@@ -19,51 +15,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from skimlearn import LinearClassifier, Store, StoreError, Table, TableError, open_store, read_table
 from skimlearn.data import _table_files, _table_plan
+from table_files import BINARY, KINDS, check, frame, write
 
 N = 50
-
-
-def frame(seed=0, n=N):
-    rng = np.random.default_rng(seed)
-    return pa.table(
-        {
-            "size": rng.normal(size=n),
-            "count": rng.integers(-5, 5, size=n),
-            "small": pa.array(rng.integers(0, 9, size=n), pa.uint8()),
-            "open": rng.random(n) < 0.5,
-            "city": rng.choice(["Rom", "Köln", "a=b", "Paris"], size=n),
-            "kind": pa.array(rng.choice(["x", "y"], size=n)).dictionary_encode(),
-            "body": [" ".join(rng.choice(["ham", "spam", "egg", "oil"], 5)) for _ in range(n)],
-            "label": rng.choice(["no", "yes"], size=n),
-        }
-    )
-
-
-def write(table, path, kind):
-    """Write a table in one of the formats."""
-    if kind == "parquet":
-        pq.write_table(table, path, row_group_size=17)
-    elif kind == "feather":
-        feather.write_feather(table, path, chunksize=13)
-    elif kind in ("file", "stream"):
-        make = ipc.new_file if kind == "file" else ipc.new_stream
-        with make(path, table.schema) as writer:
-            writer.write_table(table, max_chunksize=19)
-    else:
-        csv.write_csv(table, path)
-        if kind != "csv":
-            path.write_bytes(PACK[kind](path.read_bytes()))
-    return path
-
-
-PACK = {
-    "gzip": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zstd": lambda data: zstandard.compress(data),
-}
-BINARY = ["parquet", "feather", "file", "stream"]
-KINDS = [*BINARY, "csv", *PACK]
 
 
 def expected(table, buckets):
@@ -369,7 +323,6 @@ def test_damaged_files_give_an_error_or_rows(tmp_path, kind):
     path = write(frame(n=20), tmp_path / "data", kind)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
-    refused = 0
     for k in range(60):
         if k % 3 == 0:
             data = whole[: rng.integers(len(whole))]
@@ -377,13 +330,11 @@ def test_damaged_files_give_an_error_or_rows(tmp_path, kind):
             data = bytearray(whole)
             for at in rng.integers(len(whole), size=rng.integers(1, 6)):
                 data[at] = rng.integers(256)
-        path.write_bytes(data)
-        try:
-            X, _, names = read_table(path, target="label", encode={"body": "text"}, buckets=4)
-            assert X.shape[1] == len(names)
-        except (TableError, MemoryError):
-            refused += 1
-    assert refused > 15
+        assert check(path, data) is None
+    path.write_bytes(whole[: len(whole) // 2])
+    if kind not in ("csv", "stream"):
+        with pytest.raises(TableError):
+            read_table(path)
 
 
 def test_an_arrow_file_with_hostile_offsets(tmp_path):
