@@ -9,7 +9,7 @@ without a bias, and writes a model:
 * `liblinear-train -s 3` of Debian's liblinear-tools, if it is on the path;
 * Vowpal Wabbit, if the interpreter ``--wabbit`` has the package vowpalwabbit; in its own format.
 
-The others have settings from rough to precise (tolerances, passes, step lengths). First each of them
+The others have settings from rough to precise (tolerances, passes, step lengths). First each one
 is run once, until the relative distance ``(P(w) - P*) / P*`` of the objective, computed here from
 the model that was written, is at most ``--distance``; P* is the least that is known, by our solver
 to a certified 1e-6 or by anybody. Then the quickest settings that meet it are run in turns
