@@ -29,9 +29,15 @@ from skimlearn import (
     StoreError,
     SublinearSVC,
     enclosing_ball,
+    hard_margin,
+    matrix_game,
     max_margin,
     open_store,
     regularization_path,
+    shortest_vector,
+    simplex_qp,
+    soft_ball,
+    soft_margin,
     write_svmlight,
 )
 from skimlearn.data import _store_check, _store_format
@@ -468,6 +474,15 @@ def test_functions_take_a_store(path):
         for data in (store, shifted)
     ]
     assert_array_equal(paths[0].coefs, paths[1].coefs)
+    for function in (
+        lambda X: soft_margin(X, y, nu=0.5, eps=0.5, random_state=0),
+        lambda X: soft_ball(X, contamination=0.2),
+        lambda X: simplex_qp(X, eps=0.5, random_state=0),
+        lambda X: shortest_vector(X, eps=0.5, random_state=0),
+        lambda X: hard_margin(X, y, eps=1.0, random_state=0),
+        lambda X: matrix_game(X, eps=1.0, random_state=0),
+    ):
+        assert_array_equal(function(store).x, function(shifted).x)
 
 
 def test_nothing_is_copied(path):
