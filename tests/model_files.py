@@ -1,6 +1,7 @@
 """Model files of every kind, and ways to break them."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 
@@ -66,16 +67,17 @@ ODD = (
 def mutate(rng, content):
     """A file with some bytes changed, or with some of the values and names of its JSON."""
     if rng.random() < 0.5:
-        return _mutate_bytes(rng, content)
+        return mutate_bytes(rng, content)
     header, description, data = split(content)
     for _ in range(rng.integers(1, 4)):
-        _mutate_tree(rng, header if rng.random() < 0.5 else description)
+        mutate_tree(rng, header if rng.random() < 0.5 else description)
     if not isinstance(header.get("__metadata__", {}), dict):
         header.pop("__metadata__")
     return join(header, description, data)
 
 
-def _mutate_bytes(rng, content):
+def mutate_bytes(rng, content):
+    """Some bytes changed, left out or repeated; most of them near the beginning."""
     text = bytearray(content)
     for _ in range(rng.integers(1, 5)):
         if not text:
@@ -97,7 +99,7 @@ def _mutate_bytes(rng, content):
     return bytes(text)
 
 
-def _mutate_tree(rng, tree):
+def mutate_tree(rng, tree):
     """Change one value, chosen on a random walk from the root."""
     while True:
         keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
@@ -114,7 +116,7 @@ def _mutate_tree(rng, tree):
         elif kind == 1 and isinstance(tree, dict):
             tree[key + "x"] = tree.pop(key)
         elif kind == 2:
-            tree[key] = tree[keys[rng.integers(len(keys))]]
+            tree[key] = deepcopy(tree[keys[rng.integers(len(keys))]])
         else:
-            tree[key] = ODD[rng.integers(len(ODD))]
+            tree[key] = deepcopy(ODD[rng.integers(len(ODD))])  # it may be changed in turn
         return

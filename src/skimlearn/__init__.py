@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         read_svmlight,
         write_svmlight,
     )
+    from skimlearn.data.tables import Table, TableError, read_table
     from skimlearn.data.tensors import ModelError
     from skimlearn.estimators.ball import EnclosingBall
     from skimlearn.estimators.classifier import LinearClassifier
@@ -63,6 +64,8 @@ _HOMES = {
     "StoreError": "skimlearn.data.store",
     "SublinearSVC": "skimlearn.estimators.sublinear",
     "SvmlightError": "skimlearn.data.svmlight",
+    "Table": "skimlearn.data.tables",
+    "TableError": "skimlearn.data.tables",
     "enclosing_ball": "skimlearn.solvers.ball",
     "export_onnx": "skimlearn.exchange.onnx",
     "from_sklearn": "skimlearn.exchange.sklearn",
@@ -76,6 +79,7 @@ _HOMES = {
     "primal_dual": "skimlearn.solvers.primal_dual",
     "read_liblinear": "skimlearn.exchange.liblinear",
     "read_svmlight": "skimlearn.data.svmlight",
+    "read_table": "skimlearn.data.tables",
     "regularization_path": "skimlearn.estimators.path",
     "shortest_vector": "skimlearn.solvers.reductions",
     "simplex_qp": "skimlearn.solvers.simplex_qp",
@@ -112,6 +116,8 @@ __all__ = [
     "StoreError",
     "SublinearSVC",
     "SvmlightError",
+    "Table",
+    "TableError",
     "datasets",
     "enclosing_ball",
     "export_onnx",
@@ -127,6 +133,7 @@ __all__ = [
     "primal_dual",
     "read_liblinear",
     "read_svmlight",
+    "read_table",
     "regularization_path",
     "regularizers",
     "shortest_vector",

@@ -29,9 +29,15 @@ from skimlearn import (
     StoreError,
     SublinearSVC,
     enclosing_ball,
+    hard_margin,
+    matrix_game,
     max_margin,
     open_store,
     regularization_path,
+    shortest_vector,
+    simplex_qp,
+    soft_ball,
+    soft_margin,
     write_svmlight,
 )
 from skimlearn.data import _store_check, _store_format
@@ -49,6 +55,8 @@ from store_faults import (
     make,
     state,
 )
+from store_files import check as check_broken
+from store_files import make_stores, mutate
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -69,6 +77,13 @@ def unknown(monkeypatch):
     """No store is known to be sound, as if all came from elsewhere."""
     monkeypatch.setattr(_store_check, "_known", set())
     monkeypatch.setattr(_store_check, "_mark", lambda key: None)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """The files of some stores, and a folder for what is made of them."""
+    folder = tmp_path_factory.mktemp("stores")
+    return make_stores(folder), tmp_path_factory.mktemp("broken")
 
 
 def sparse(n=40, d=9, dtype=np.float64, seed=0, density=0.3):
@@ -242,6 +257,35 @@ def test_npz_files_that_are_none(tmp_path, path):
         assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["csr.npz", "coo.npz", "plain.npy"])
+def test_arrays_that_are_damaged_by_chance(tmp_path, path, name):
+    """Cut off, or changed in some bytes: the same error always, or a store."""
+    source = tmp_path / name
+    if name == "plain.npy":
+        np.save(source, sparse().toarray())
+    else:
+        sp.save_npz(source, sparse().asformat(name[:3]))
+    whole = source.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for k in range(150):
+        data = bytearray(whole[: rng.integers(len(whole))] if k % 3 == 0 else whole)
+        for _ in range(k % 3 * 2 if data else 0):
+            data[rng.integers(len(data)) % (128 if k % 2 else len(data))] = rng.integers(256)
+        source.write_bytes(data)
+        try:
+            Store.create(path, source, overwrite=True)
+        except StoreError:
+            refused += 1
+        except ValueError as error:
+            if "Input X contains" not in str(error):  # a number was changed, not the file
+                raise
+    assert refused > 40
+    source.write_bytes(b"")
+    with pytest.raises(StoreError, match=name):
+        Store.create(path, source, overwrite=True)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.bool_])
 def test_npy_files(tmp_path, path, dtype):
     X = (np.random.default_rng(0).normal(size=(30, 4)) * 3).astype(dtype)
@@ -254,7 +298,7 @@ def test_npy_files(tmp_path, path, dtype):
 
 def test_npy_files_with_objects(tmp_path, path):
     np.save(tmp_path / "x.npy", np.array([[print]]), allow_pickle=True)
-    with pytest.raises(StoreError, match="not an array of numbers"):
+    with pytest.raises(StoreError, match="no file of arrays of numbers"):
         Store.create(path, tmp_path / "x.npy")
 
 
@@ -293,7 +337,9 @@ NAN = np.array([[1.0, np.nan]])
         (np.zeros((3, 0)), {}, "no columns"),
         (np.ones(3), {}, "two dimensions"),
         (np.ones((2, 2)), {"y": [1]}, r"y has shape \(1,\), but the source has 2 rows"),
-        (np.ones((2, 2)), {"y": ["a", "b"]}, "encode classes as numbers"),
+        ([(np.ones((2, 2)), ["a", "b"])], {}, "encode classes as numbers"),
+        (np.ones((2, 2)), {"y": "kind"}, "'kind' names a column, but the source is no table"),
+        (np.ones((2, 2)), {"y": ["a", ""]}, "classes must have 1 to"),
         (np.ones((2, 2)), {"y": [1.0, np.nan]}, "label of row 1 is nan"),
         (np.full((2, 2), 1e300), {"dtype": np.float32}, "1e.300, beyond float32"),
         (np.ones((2, 2)), {"dtype": np.int32}, "float32 or float64"),
@@ -387,6 +433,33 @@ def test_more_than_two_classes_and_names(path):
         model.fit(plain, y[1:])
 
 
+def test_classes_that_are_strings(path, tmp_path):
+    X, y = sparse(60, 5, density=0.6), np.where(labels(60) > 0, "ja", "nein")
+    for same in (y, y.astype(object), y.tolist()):
+        store = Store.create(path, X, same, overwrite=True)
+        check_same(store, X, y)
+    assert store.y is store.y
+    assert [block.tolist() for _, block in store.blocks(40)] == [y[:40].tolist(), y[40:].tolist()]
+    model = LinearClassifier(random_state=0).fit(store)
+    assert model.classes_.tolist() == ["ja", "nein"]
+    assert model.score(store, store.y) == model.score(X, y)
+    again = Store.create(tmp_path / "other", store, names="abcde")
+    assert again.y.tolist() == y.tolist()
+    assert Store.create(path, again, overwrite=True).names.tolist() == list("abcde")
+    with pytest.raises(ValueError, match="use LinearClassifier"):
+        LinearRegressor().fit(store)
+
+
+@pytest.mark.parametrize("value", [-1, 2, 2**40])
+def test_labels_that_are_numbers_of_no_class(path, value):
+    Store.create(path, sparse(), np.where(labels() > 0, "ja", "nein"))
+    poke(path, "labels", 3, value)
+    store = open_store(path)
+    for use in (lambda: store.y, lambda: LinearClassifier().fit(store), store.verify):
+        with pytest.raises(StoreError, match=r"labels go from .* but there are 2 classes"):
+            use()
+
+
 def test_functions_take_a_store(path):
     X, y = sparse(60, 5, density=0.8), labels(60)
     store = Store.create(path, X, y)
@@ -401,6 +474,15 @@ def test_functions_take_a_store(path):
         for data in (store, shifted)
     ]
     assert_array_equal(paths[0].coefs, paths[1].coefs)
+    for function in (
+        lambda X: soft_margin(X, y, nu=0.5, eps=0.5, random_state=0),
+        lambda X: soft_ball(X, contamination=0.2),
+        lambda X: simplex_qp(X, eps=0.5, random_state=0),
+        lambda X: shortest_vector(X, eps=0.5, random_state=0),
+        lambda X: hard_margin(X, y, eps=1.0, random_state=0),
+        lambda X: matrix_game(X, eps=1.0, random_state=0),
+    ):
+        assert_array_equal(function(store).x, function(shifted).x)
 
 
 def test_nothing_is_copied(path):
@@ -427,7 +509,8 @@ def test_rows_that_are_too_long_are_refused_as_elsewhere(path):
 
 @pytest.mark.parametrize("name", [n for n in _store_format.FILES if n.endswith("npy")])
 def test_changed_and_cut_files_are_found(path, name, unknown):
-    Store.create(path, sparse(), labels(), names=[f"f{j}" for j in range(9)]).verify()
+    y = np.where(labels() > 0, "yes", "no")
+    Store.create(path, sparse(), y, names=[f"f{j}" for j in range(9)]).verify()
     whole = (path / name).read_bytes()
     for at in (0, 20, 127, 128, len(whole) - 1):  # header, data
         (path / name).write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
@@ -499,12 +582,19 @@ HOSTILE = {
     "no size": array("row_values", size="9"),
     "no digest": array("row_values", digest=None),
     "instead of 7": array("row_values", size=7),
+    "classes without labels": lambda c: c["arrays"].pop("labels"),
+    "classes without labels ": array("labels", dtype="<f8"),
+    r"'classes' the shape \[0\]": array("classes", shape=[0]),
+    r"'classes' the shape \[1, 2\]": array("classes", shape=[1, 2]),
+    r"classes\.npy has a header": array("classes", shape=[2**62]),
 }
 
 
 @pytest.mark.parametrize("message", HOSTILE)
 def test_hostile_manifests_are_refused(path, message):
-    Store.create(path, sparse(), labels(), names=[f"f{j}" for j in range(9)])
+    Store.create(
+        path, sparse(), np.where(labels() > 0, "a", "b"), names=[f"f{j}" for j in range(9)]
+    )
     rewrite(path, HOSTILE[message])
     with pytest.raises(StoreError, match=message.strip()):
         open_store(path)
@@ -607,6 +697,28 @@ def test_what_could_harm_does_not_reach_a_kernel(path, unknown, name, at, value,
                 use()
     with pytest.raises(StoreError, match=r"s: (line|its)"):
         store.verify()
+
+
+@pytest.mark.parametrize("name", ["names", "classes"])
+def test_words_that_are_no_text(path, name):
+    """Strings of these bytes would be an error in the interpreter itself."""
+    Store.create(path, np.eye(2), ["no", "yes"], names=["a", "b"])
+    whole = bytearray((path / f"{name}.npy").read_bytes())
+    whole[128:132] = b"\xff\xff\xff\x7f"
+    (path / f"{name}.npy").write_bytes(whole)
+    rewrite(path, array(name, digest=_store_format.digest_of_file(path, name)))
+    store = open_store(path)
+    for use in (lambda: LinearClassifier().fit(store), store.verify):
+        with pytest.raises(StoreError, match=rf"{name}\.npy holds numbers that stand for no char"):
+            use()
+
+
+@pytest.mark.parametrize("seed", [*range(40), 10472])
+def test_stores_that_are_broken_by_chance_are_refused_or_used(seed, broken):
+    """Some seeds of tools/fuzz_store.py."""
+    stores, folder = broken
+    rng = np.random.default_rng(seed)
+    assert check_broken(folder, mutate(rng, stores[rng.integers(len(stores))])) is None
 
 
 def test_offsets_that_end_elsewhere_do_not_open(path):

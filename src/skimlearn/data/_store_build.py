@@ -8,7 +8,7 @@ column and the block at hand are kept.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from skimlearn.data._store_folder import SPILL
 from skimlearn.data._store_format import MANIFEST, Entry, Manifest, StoreError, open_array
 from skimlearn.data._store_kernels import add_up
-from skimlearn.data._store_sources import Block
+from skimlearn.data._store_sources import Block, Given
 from skimlearn.data._store_transpose import transpose_dense, transpose_sparse
 from skimlearn.data._store_write import Appended, write
 from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms
@@ -35,7 +35,7 @@ Progress = Callable[[str, int], Any]
 def build(
     folder: Path,
     target: Path,
-    blocks: Iterator[Block],
+    given: Given,
     *,
     dtype: Any,
     n_features: int | None,
@@ -44,7 +44,10 @@ def build(
     progress: Progress | None,
 ) -> None:
     """Write the files of a store into a folder, the manifest last."""
+    names = given.names if names is None else names
     words = None if names is None else _words(names)
+    classes = None if given.classes is None else _words(given.classes.tolist(), "classes")
+    blocks = given.blocks
     first = next(blocks, None)
     if first is None:
         raise StoreError(target, "the source has no rows")
@@ -55,7 +58,8 @@ def build(
         for block in blocks:
             builder.add(block)
         builder.end_rows(n_features)
-        builder.add_names(words)
+        builder.add_words("names", words)
+        builder.add_words("classes", classes)
         builder.add_columns(memory)
         manifest = builder.manifest()
     with open(folder / MANIFEST, "xb", buffering=0) as file:
@@ -223,15 +227,15 @@ class _Builder:
     def _mapped(self, name: str) -> NDArray[Any]:
         return frozen(open_array(self.folder, name, self.arrays[name])[0])
 
-    def add_names(self, words: NDArray[np.str_] | None) -> None:
-        """Write the names of the columns."""
+    def add_words(self, name: str, words: NDArray[np.str_] | None) -> None:
+        """Write the names of the columns, or the classes."""
         if words is not None:
-            if len(words) != self.d:
+            if name == "names" and len(words) != self.d:
                 raise ValueError(
                     f"names must hold {self.d} strings, one for each column, not {len(words)}"
                 )
-            self.file("names", words.dtype).append(words)
-            self.finish("names")
+            self.file(name, words.dtype).append(words)
+            self.finish(name)
 
     def manifest(self) -> Manifest:
         """What was written."""
@@ -243,11 +247,11 @@ class _Builder:
             self.progress(stage, done)
 
 
-def _words(names: Iterable[str]) -> NDArray[np.str_]:
-    """Names of columns, checked before the work begins."""
+def _words(names: Iterable[str], what: str = "names") -> NDArray[np.str_]:
+    """Names of columns or of classes, checked before the work begins."""
     words = list(names)
     if not words or not all(isinstance(word, str) for word in words):
-        raise ValueError("names must hold strings, one for each column")
+        raise ValueError(f"{what} must hold strings, one for each column")
     if not all(1 <= len(word) <= 10_000 and word[-1] != "\0" for word in words):
-        raise ValueError("names must have 1 to 10,000 characters, the last one not null")
+        raise ValueError(f"{what} must have 1 to 10,000 characters, the last one not null")
     return np.array(words)

@@ -34,7 +34,7 @@ SPARSE = (
 )  # fmt: skip
 DENSE = ("row_values", "column_values")
 ALWAYS = ("norms", "means")
-OPTIONAL = ("labels", "names")
+OPTIONAL = ("labels", "names", "classes")
 FILES = (*(f"{name}.npy" for name in (*SPARSE, *ALWAYS, *OPTIONAL)), MANIFEST)
 
 
@@ -126,6 +126,9 @@ class Manifest:
             manifest.arrays[name] = manifest._entry(name, arrays[name])
         if len({manifest.arrays[f"{side}_values"].dtype for side in ("row", "column")}) > 1:
             raise _WrongError("gives rows and columns different types")
+        labels = manifest.arrays.get("labels")
+        if "classes" in manifest.arrays and (labels is None or labels.dtype != "<i8"):
+            raise _WrongError("has classes without labels that are their numbers")
         return manifest
 
     def names(self, given: Any = ()) -> list[str]:
@@ -142,6 +145,8 @@ class Manifest:
         kind, wanted = self.expected(name)
         if not isinstance(dtype, str) or not re.fullmatch(kind, dtype):
             raise _WrongError(f"gives {name!r} the type {str(dtype)[:60]!r}")
+        if name == "classes" and _is_shape(shape) and len(shape) == 1 and shape[0] > 0:
+            wanted = tuple(shape)  # the one number that does not follow from others
         if not _is_shape(shape) or tuple(shape) != wanted:
             raise _WrongError(f"gives {name!r} the shape {str(shape)[:60]} instead of {wanted}")
         if type(size) is not int or not isinstance(digest, str):
@@ -165,6 +170,7 @@ class Manifest:
             "means": ("<f8", (d,)),
             "labels": ("<[fi]8", (n,)),
             "names": ("<U[1-9][0-9]{0,4}", (d,)),
+            "classes": ("<U[1-9][0-9]{0,4}", ()),
         }[name]
 
 

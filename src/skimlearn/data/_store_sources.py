@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import lzma
+import math
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +20,13 @@ from numpy.typing import NDArray
 
 from skimlearn.data._store_format import StoreError
 from skimlearn.data._store_write import bytes_of
+from skimlearn.data._table_files import has_magic, is_csv_name
 from skimlearn.data.inspection import Indexed, as_rows
 from skimlearn.data.rows import Csr, Dense, Rows, cuts, pieces
 from skimlearn.data.svmlight import iter_svmlight
+from skimlearn.data.tables import Table
 
-__all__ = ["Block", "blocks_of"]
+__all__ = ["Block", "Given", "given_by"]
 
 
 FLOATS = (np.float32, np.float64)
@@ -33,7 +39,15 @@ class Block(NamedTuple):
     labels: Any  # None if there are none
 
 
-def blocks_of(
+class Given(NamedTuple):
+    """What a store is made from."""
+
+    blocks: Generator[Block, None, None]
+    names: Any = None  # strings, if the source has them
+    classes: NDArray[np.str_] | None = None  # if labels are their numbers
+
+
+def given_by(
     source: Any,
     y: Any,
     *,
@@ -41,9 +55,58 @@ def blocks_of(
     n_features: int | None,
     zero_based: bool,
     n_jobs: int | None,
-) -> Generator[Block, None, None]:
+) -> Given:
     """The rows of a source, some at a time; a block takes a small part of the memory."""
     most = max(1, memory // 64)  # entries of a block
+    if isinstance(source, str | os.PathLike) and _is_table(source):
+        column = y if isinstance(y, str) else None
+        source, y = Table(source, target=column), None if isinstance(y, str) else y
+        source.rows = max(1, min(source.rows, most // source.entries_of_row))
+    elif isinstance(y, str):
+        raise ValueError(f"y={y!r} names a column, but the source is no table with names")
+    if isinstance(source, Indexed) and y is None:
+        y = source.y
+    y, classes = _numbered(y)
+    if isinstance(source, Table):
+        return _of_table(source, y, classes)
+    blocks = _blocks_of(source, y, most, n_features, zero_based, n_jobs)
+    return Given(blocks, source.names if isinstance(source, Indexed) else None, classes)
+
+
+def _is_table(path: str | os.PathLike[str]) -> bool:
+    return is_csv_name(path) or has_magic(path)
+
+
+def _of_table(table: Table, y: Any, classes: Any) -> Given:
+    if y is not None and table.target is not None:
+        raise ValueError("y must be None for a table that has a target")
+    found = (Block(as_rows(X), labels) for X, labels in table.numbered())
+    if y is None:
+        return Given(found, table.names, table.classes)
+    return Given(_labelled((block.rows for block in found), y), table.names, classes)
+
+
+def _numbered(y: Any) -> tuple[Any, NDArray[np.str_] | None]:
+    """Labels that are strings as numbers, with the classes they stand for."""
+    if y is None:
+        return None, None
+    values = np.asarray(y)
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values.flat):
+        values = values.astype(np.str_)
+    if values.dtype.kind != "U" or values.ndim != 1:
+        return y, None
+    classes, numbers = np.unique(values, return_inverse=True)
+    return numbers, classes
+
+
+def _blocks_of(
+    source: Any,
+    y: Any,
+    most: int,
+    n_features: int | None,
+    zero_based: bool,
+    n_jobs: int | None,
+) -> Generator[Block, None, None]:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.suffix == ".npy":
@@ -57,7 +120,7 @@ def blocks_of(
         )
         return (Block(as_rows(X), labels) for X, labels in given)
     if isinstance(source, Indexed):
-        return _pieces(source, source.y if y is None else y, most)
+        return _pieces(source, y, most)
     if sp.issparse(source) or isinstance(source, Dense | Csr) or hasattr(source, "shape"):
         return _pieces(source, y, most)
     if isinstance(source, list | tuple) and not _is_pair(next(iter(source), None)):
@@ -86,10 +149,8 @@ def _given(source: Iterable[Any]) -> Generator[Block, None, None]:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    try:
+    with _sound(path):
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise StoreError(path, f"it is not an array of numbers in a sound file: {error}") from error
 
 
 def _pieces(source: Any, y: Any, most: int) -> Generator[Block, None, None]:
@@ -124,47 +185,79 @@ def _labelled(blocks: Iterator[Rows], y: Any) -> Generator[Block, None, None]:
 # -------------------------------------------------------------------------------------------- npz
 
 
+BROKEN = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, KeyError, ValueError, TypeError,
+    IndexError, OverflowError, NotImplementedError, RuntimeError, tokenize.TokenError, SyntaxError,
+)  # fmt: skip
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Whatever is wrong with a file of arrays, as one kind of error; the system's errors pass."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # an offset that leads out of the file
+            raise
+        raise StoreError(path, f"it is damaged: {error}") from error
+    except BROKEN as error:
+        raise StoreError(
+            path, f"it is damaged, or no file of arrays of numbers: {error}"
+        ) from error
+
+
 def _npz_blocks(path: Path, most: int) -> Iterator[Rows]:
     """The rows of a file of `scipy.sparse.save_npz`; those of a CSR matrix are not all at hand."""
-    try:
+    with _sound(path):
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise StoreError(path, "it is not a sound .npz file") from error
     with archive:
-        names = set(archive.namelist())
-        if not {"format.npy", "shape.npy", "data.npy"} <= names:
+        if not {"format.npy", "shape.npy", "data.npy"} <= set(archive.namelist()):
             raise StoreError(path, "it is not a file of scipy.sparse.save_npz")
-        with np.load(path, allow_pickle=False) as small:
-            kind, shape = small["format"].item(), small["shape"]
+        with _sound(path):
+            kind = _array(path, archive, "format", ()).item()
+            n, d = (int(k) for k in _array(path, archive, "shape", (2,)))
         if kind not in (b"csr", "csr"):
-            matrix: Any = sp.load_npz(path)
+            with _sound(path):
+                matrix: Any = sp.load_npz(path)
             yield from (block.rows for block in _pieces(matrix, None, most))
             return
-        with np.load(path, allow_pickle=False) as small:
-            starts = small["indptr"].astype(np.int64)
-        n, d = (int(k) for k in shape)
-        falls = (np.diff(starts) < 0).any()
-        if len(starts) != n + 1 or starts[0] != 0 or falls:
+        with _sound(path):
+            starts = _array(path, archive, "indptr", (n + 1,)).astype(np.int64)
+        if starts[0] != 0 or (np.diff(starts) < 0).any():
             raise StoreError(path, "its row pointers (indptr) are broken")
-        streams = (archive.open(f"{name}.npy") for name in ("indices", "data"))
-        with closing(next(streams)) as indices, closing(next(streams)) as data:
-            types = [_header(path, stream, int(starts[-1])) for stream in (indices, data)]
+        with ExitStack() as stack:
+            with _sound(path):
+                names = ("indices", "data")
+                streams = [stack.enter_context(archive.open(f"{name}.npy")) for name in names]
+                types = [_header(path, stream, (int(starts[-1]),)) for stream in streams]
             for first, stop in cuts(starts, most):
                 count = int(starts[stop] - starts[first])
-                columns = _read(path, indices, types[0], count)
-                values = _read(path, data, types[1], count)
-                here = starts[first : stop + 1] - starts[first]
-                yield as_rows(sp.csr_array((values, columns, here), shape=(stop - first, d)))
+                with _sound(path):
+                    pair = zip(streams, types, strict=True)
+                    columns, values = (_read(path, stream, kind, count) for stream, kind in pair)
+                    here = starts[first : stop + 1] - starts[first]
+                    block = sp.csr_array((values, columns, here), shape=(stop - first, d))
+                yield as_rows(block)
 
 
-def _header(path: Path, stream: Any, entries: int) -> np.dtype[Any]:
-    try:
-        version = np.lib.format.read_magic(stream)
-        reader = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        shape, _, dtype = reader(stream)
-    except (ValueError, AttributeError) as error:
-        raise StoreError(path, f"an array in it has no sound header: {error}") from error
-    if dtype.hasobject or len(shape) != 1 or shape[0] < entries:
+def _array(path: Path, archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of an archive, once its header has this shape."""
+    with archive.open(f"{name}.npy") as stream:
+        dtype = _header(path, stream, shape)
+        return _read(path, stream, dtype, math.prod(shape)).reshape(shape)
+
+
+def _header(path: Path, stream: Any, wanted: tuple[int, ...]) -> np.dtype[Any]:
+    """The type of an array that has this shape, or a longer one if it has one axis."""
+    version = np.lib.format.read_magic(stream)
+    reader = getattr(np.lib.format, f"read_array_header_{version[0]}_0", None)
+    if reader is None:
+        raise StoreError(path, f"an array in it is of version {version}")
+    shape, _, dtype = reader(stream)
+    longer = len(shape) == 1 == len(wanted) and shape[0] >= wanted[0]
+    if dtype.hasobject or not (shape == wanted or longer):
         raise StoreError(path, f"an array in it has dtype {dtype} and shape {shape}")
     return dtype
 
@@ -173,10 +266,7 @@ def _read(path: Path, stream: Any, dtype: np.dtype[Any], count: int) -> NDArray[
     array = np.empty(count, dtype)
     view = bytes_of(array)
     while len(view):
-        try:
-            more = stream.readinto(view)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise StoreError(path, f"it is damaged: {error}") from error
+        more = stream.readinto(view)
         if not more:
             raise StoreError(path, "it ends early")
         view = view[more:]

@@ -24,6 +24,7 @@ class Indexed(ABC):
 
     shape: tuple[int, int]
     y: Any  # labels, or None
+    names: Any  # of the columns, or None
 
     @abstractmethod
     def view(self, side: Literal["row", "column"], *, inspect: bool = True) -> Rows:

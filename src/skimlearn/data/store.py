@@ -8,6 +8,7 @@ digests:
 ``column_*.npy``       the columns, in CSC form (values, rows, starts); dense: values, d x n
 ``norms``, ``means``   the lengths of the rows, the means of the columns
 ``labels``, ``names``  the targets and the names of the columns, if there are any
+``classes``            the classes that the labels are numbers of, if they are strings
 =====================  ============================================================================
 
 Any program that reads .npy can read it; nothing in it is ever executed. It is made once and never
@@ -32,7 +33,7 @@ from skimlearn.data._store_build import build
 from skimlearn.data._store_check import differences, fingerprint, is_known, remember, wrong_files
 from skimlearn.data._store_folder import former, new_folder
 from skimlearn.data._store_format import Manifest, StoreError, open_array
-from skimlearn.data._store_sources import blocks_of
+from skimlearn.data._store_sources import given_by
 from skimlearn.data.inspection import Indexed, inspected
 from skimlearn.data.rows import Csr, Dense, Rows, frozen, take
 
@@ -40,6 +41,7 @@ __all__ = ["Store", "StoreError", "open_store"]
 
 MEMORY = 2**28
 LEAST_MEMORY = 2**16
+MOST_OF_TEXT = 0x10FFFF  # the last character of Unicode
 
 
 class Store(Indexed):
@@ -94,6 +96,7 @@ class Store(Indexed):
             self._arrays[name] = frozen(array)
         self.dtype = self._arrays["row_values"].dtype
         self._sound: set[str] = set()
+        self._y: NDArray[Any] | None = None
         for side in ("row", "column") if self.sparse else ():
             starts = self._arrays[f"{side}_starts"]
             if starts[0] != 0 or starts[-1] != self.entries:
@@ -125,12 +128,14 @@ class Store(Indexed):
         path : path
             The folder to make. It appears when all is written; whatever happens before leaves
             nothing that opens, and what a killed process leaves is removed by the next one.
-        source : path, array, sparse matrix, Store or iterable
-            A file in svmlight format, compressed or not; an .npy file of a dense array; an .npz
-            file of `scipy.sparse.save_npz`; data in memory; or pairs (X, y) of blocks of rows.
-            A matrix in an .npz file is read piece by piece if it is CSR, else as a whole.
-        y : array of shape (n,) or None
-            Labels, numbers; for the sources that have none of their own.
+        source : path, array, sparse matrix, Store, Table or iterable
+            A file in svmlight format, compressed or not; a table in Parquet, Arrow IPC or CSV
+            format (.csv or .tsv), or a `Table` of such a file; an .npy file of a dense array; an
+            .npz file of `scipy.sparse.save_npz`; data in memory; or pairs (X, y) of blocks of
+            rows. A matrix in an .npz file is read piece by piece if it is CSR, else as a whole.
+        y : array of shape (n,), str or None
+            Labels, numbers or strings, for the sources that have none of their own; of a file with
+            a table: the name of the column that has them.
         dtype : float32, float64 or None
             Of the values; None: that of the source, float64 for text.
         n_features : int or None
@@ -165,13 +170,13 @@ class Store(Indexed):
             raise ValueError(f"memory={memory!r} must be a number of bytes, {LEAST_MEMORY} or more")
         target = Path(os.path.abspath(path))
         with new_folder(target, overwrite=overwrite) as folder:
-            given = blocks_of(
+            given = given_by(
                 source, y, memory=int(memory), n_features=n_features, zero_based=zero_based,
                 n_jobs=n_jobs,
             )  # fmt: skip
-            with closing(given) as blocks:
+            with closing(given.blocks):
                 build(
-                    folder, target, blocks, dtype=dtype, n_features=n_features, names=names,
+                    folder, target, given, dtype=dtype, n_features=n_features, names=names,
                     memory=int(memory), progress=progress,
                 )  # fmt: skip
         store = cls(target)
@@ -182,13 +187,28 @@ class Store(Indexed):
 
     @property
     def y(self) -> NDArray[Any] | None:
-        """The labels, if there are any."""
-        return self._arrays.get("labels")
+        """The labels, if there are any; strings if that is what they were."""
+        if "classes" not in self._arrays:
+            return self._arrays.get("labels")
+        if self._y is None:
+            if fault := self._fault_of_labels():
+                raise StoreError(self.path, f"{fault}; make the store anew")
+            self._y = frozen(self._words("classes")[self._arrays["labels"]])
+        return self._y
 
     @property
     def names(self) -> NDArray[np.str_] | None:
         """The names of the columns, if they have any."""
-        return self._arrays.get("names")
+        return self._words("names") if "names" in self._arrays else None
+
+    def _words(self, name: str) -> NDArray[np.str_]:
+        """Names or classes, once they are known to be text: NumPy does not look."""
+        words = self._arrays[name]
+        if name not in self._sound:
+            if fault := _fault_of_words(name, words):
+                raise StoreError(self.path, f"{fault}; make the store anew")
+            self._sound.add(name)
+        return words
 
     @property
     def norms(self) -> NDArray[np.float64]:
@@ -253,11 +273,23 @@ class Store(Indexed):
         problems = wrong_files(self.path, self._manifest)
         sides = self._lines("row"), self._lines("column")
         problems += differences(*sides, self.norms, self.means)
-        if self.y is not None and not np.isfinite(self.y).all():
-            problems.append("the labels are not finite")
+        faults = [self._fault_of_labels()]
+        for name in {"names", "classes"} & set(self._arrays):
+            faults.append(_fault_of_words(name, self._arrays[name]))
+        problems += filter(None, faults)
         if problems:
             raise StoreError(self.path, *problems)
         self._remember("row", "column")
+
+    def _fault_of_labels(self) -> str:
+        labels, classes = self._arrays.get("labels"), self._arrays.get("classes")
+        if labels is not None and not np.isfinite(labels).all():
+            return "the labels are not finite"
+        if labels is not None and classes is not None:
+            least, most = int(labels.min()), int(labels.max())
+            if least < 0 or most >= len(classes):
+                return f"labels go from {least} to {most}, but there are {len(classes)} classes"
+        return ""
 
     # ------------------------------------------------------------------------------ rows at a time
 
@@ -299,6 +331,11 @@ class Store(Indexed):
         kind = f"sparse, {self.entries} entries" if self.sparse else "dense"
         labels = "with labels" if self.y is not None else "without labels"
         return f"<Store of {n} x {d}, {kind}, {self.dtype}, {labels}>"
+
+
+def _fault_of_words(name: str, words: NDArray[np.str_]) -> str:
+    text = (words.view(np.uint32) <= MOST_OF_TEXT).all()
+    return "" if text else f"{name}.npy holds numbers that stand for no character"
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:

@@ -17,7 +17,6 @@ from skimlearn.data.ledger import Reads
 from skimlearn.data.tensors import ModelError
 from skimlearn.formulas import losses
 from skimlearn.result import Certificate, Record, Result, Status
-from skimlearn.solvers.soft_margin import SoftMargin
 
 __all__ = [
     "Tensors",
@@ -171,7 +170,15 @@ def unpack_texts(kind: Any, name: str, tensors: Tensors) -> Array:
 
 NUMBERS = ("bias", "seconds", "epochs")
 MORE = ("margin", "nu", "kappa", "alpha", "C")  # of a soft margin
-KINDS: dict[str, type[Result]] = {"Result": Result, "SoftMargin": SoftMargin}
+KINDS = ("Result", "SoftMargin")
+
+
+def _class_of(kind: str) -> type[Result]:
+    if kind == "Result":
+        return Result
+    from skimlearn.solvers.soft_margin import SoftMargin  # and all that solves it
+
+    return SoftMargin
 
 
 def pack_result(
@@ -186,7 +193,7 @@ def pack_result(
     if keep_dual:
         tensors[f"{name}.p"] = np.asarray(result.p, dtype=np.float64)
     kind = type(result).__name__
-    if KINDS.get(kind) is not type(result):
+    if kind not in KINDS or _class_of(kind) is not type(result):
         raise ModelError(f"{name} is of the class {kind}, not one of {sorted(KINDS)}")
     certificate = result.certificate
     return {
@@ -204,7 +211,7 @@ def pack_result(
 
 def unpack_result(packed: Any, name: str, tensors: Tensors, weights: Array) -> Result:
     """The result that `pack_result` was given."""
-    if not isinstance(packed, dict) or packed.get("kind") not in list(KINDS):
+    if not isinstance(packed, dict) or packed.get("kind") not in KINDS:
         raise ModelError(f"{name} must be an object of one of the kinds {sorted(KINDS)}")
     numbers = NUMBERS + (MORE if packed["kind"] == "SoftMargin" else ())
     if set(packed) != {"kind", "certificate", "reads", "status", "solver", *numbers}:
@@ -229,7 +236,7 @@ def unpack_result(packed: Any, name: str, tensors: Tensors, weights: Array) -> R
             raise ModelError(f"the array {name}.{key} must be a vector of finite numbers")
     primal, dual, maximize, failure = certificate
     scalars: dict[str, Any] = {n: unpack_float(packed[n], f"{n} of {name}") for n in numbers}
-    return KINDS[packed["kind"]](
+    return _class_of(packed["kind"])(
         **vectors,
         **scalars,
         certificate=Certificate(

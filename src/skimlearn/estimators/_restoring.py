@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,11 +19,6 @@ from skimlearn.estimators._packing import (
     unpack_result,
     unpack_texts,
 )
-from skimlearn.estimators.ball import EnclosingBall
-from skimlearn.estimators.classifier import LinearClassifier
-from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
-from skimlearn.estimators.regressor import LinearRegressor
-from skimlearn.estimators.sublinear import SublinearSVC
 
 __all__ = ["FORMAT", "KEY", "LAYOUTS", "build"]
 
@@ -36,9 +32,14 @@ NAMES = "feature_names_in_"
 
 @dataclass(frozen=True)
 class Layout:
-    """What a file of a class holds."""
+    """What a file of a class holds.
 
-    cls: type
+    The class is loaded when it is asked for: a process that saves one model need not wait for the
+    modules of all others.
+    """
+
+    name: str
+    module: str
     classifies: bool = False
     counts: tuple[str, ...] = ("n_features_in_", "n_iter_")
     flags: tuple[str, ...] = ()
@@ -46,19 +47,23 @@ class Layout:
     tables: dict[str, int] = field(default_factory=dict)  # name and number of axes
     weights: str = "coef_"
 
+    @property
+    def cls(self) -> type:
+        return getattr(importlib.import_module(f"skimlearn.estimators.{self.module}"), self.name)
+
 
 ROWS = ("n_features_in_", "n_iter_", "n_rows_seen_")
 CHOSEN = ("alpha_", "p_", "best_score_")
 TRIED = {"alphas_": 1, "scores_": 3}
 LAYOUTS = {
-    layout.cls.__name__: layout
+    layout.name: layout
     for layout in (
-        Layout(LinearClassifier, True, ROWS, flags=("multilabel_",)),
-        Layout(LinearRegressor, False, ROWS),
-        Layout(LinearClassifierCV, True, ROWS, ("multilabel_",), CHOSEN, TRIED),
-        Layout(LinearRegressorCV, False, ROWS, (), CHOSEN, TRIED),
-        Layout(SublinearSVC, True),
-        Layout(EnclosingBall, numbers=("offset_", "radius_"), weights="center_"),
+        Layout("LinearClassifier", "classifier", True, ROWS, flags=("multilabel_",)),
+        Layout("LinearRegressor", "regressor", False, ROWS),
+        Layout("LinearClassifierCV", "cv", True, ROWS, ("multilabel_",), CHOSEN, TRIED),
+        Layout("LinearRegressorCV", "cv", False, ROWS, (), CHOSEN, TRIED),
+        Layout("SublinearSVC", "sublinear", True),
+        Layout("EnclosingBall", "ball", numbers=("offset_", "radius_"), weights="center_"),
     )
 }
 
@@ -76,7 +81,7 @@ def build(tensors: Tensors, metadata: dict[str, str]) -> Any:
         setattr(model, name, _typed(attributes, name, bool))
     for name in layout.numbers:
         setattr(model, name, unpack_float(attributes.pop(name, None), name))
-        if layout.cls is EnclosingBall and not math.isfinite(getattr(model, name)):
+        if layout.name == "EnclosingBall" and not math.isfinite(getattr(model, name)):
             raise ModelError(f"{name} is not finite: no prediction could be made")
     if layout.classifies:
         model.classes_ = _classes(tensors, attributes)
@@ -201,7 +206,7 @@ def _set_results(model: Any, layout: Layout, packed: Any, tensors: Tensors, vect
     ]
     if any(r.x.shape != vectors[0].shape or r.p.shape != results[0].p.shape for r in results):
         raise ModelError("the vectors of the results differ in length")
-    if layout.cls is not EnclosingBall:
+    if layout.name != "EnclosingBall":
         model.results_ = results
     model.result_ = results[0] if len(results) == 1 else summary(results)
     if hasattr(model, "partial_fit"):
