@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
     from skimlearn.data.store import Store, StoreError, open_store
+    from skimlearn.data.stream import RowStream
     from skimlearn.data.svmlight import (
         SvmlightError,
         iter_svmlight,
@@ -56,6 +57,7 @@ _HOMES = {
     "ModelError": "skimlearn.data.tensors",
     "Oracle": "skimlearn.data.oracle",
     "Result": "skimlearn.result",
+    "RowStream": "skimlearn.data.stream",
     "Sampler": "skimlearn.solvers.primal_dual",
     "SoftMargin": "skimlearn.solvers.soft_margin",
     "Status": "skimlearn.result",
@@ -105,6 +107,7 @@ __all__ = [
     "ModelError",
     "Oracle",
     "Result",
+    "RowStream",
     "Sampler",
     "SoftMargin",
     "Status",
