@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 
-__all__ = ["Budget", "Certificate", "Record", "Result", "Status"]
+__all__ = ["Budget", "Certificate", "Progressive", "Record", "Result", "Status"]
 
 
 class Status(enum.Enum):
@@ -137,6 +137,31 @@ class Record:
     reads: int
     primal: float
     dual: float
+
+
+@dataclass(frozen=True)
+class Progressive(Record):
+    """One line of the history of a stream: how well rows were predicted before they were learned.
+
+    Each prediction is that of the last iterate before the row's own step, so that it is as good as
+    one on held-out rows. An error is a wrong class, or the squared difference of numbers; losses of
+    several classes are added up. There is no primal and no dual value.
+
+    Attributes
+    ----------
+    rows : int
+        Rows learned from so far.
+    loss, error : float
+        Means over the rows since the line before.
+    mean_loss, mean_error : float
+        Means over all rows so far.
+    """
+
+    rows: int
+    loss: float
+    error: float
+    mean_loss: float
+    mean_error: float
 
 
 @dataclass(frozen=True)

@@ -125,14 +125,14 @@ def test_empty_blocks_are_left_out():
 
 @pytest.mark.parametrize("source", [[], [(np.empty((0, 3)), [])], lambda: []])
 def test_an_empty_stream(source):
-    with pytest.raises(ValueError, match="the source has no rows: at least one is needed$"):
+    with pytest.raises(ValueError, match=r"the source has no rows: at least one is needed$"):
         list(RowStream(source))
 
 
 def test_an_iterator_that_is_used_up():
     used = iter(BLOCKS)
     list(used)
-    with pytest.raises(ValueError, match="no rows.*an iterator, which may have been used up"):
+    with pytest.raises(ValueError, match=r"no rows.*an iterator, which may have been used up"):
         list(RowStream(used))
 
 

@@ -21,6 +21,7 @@ class Block(NamedTuple):
     y: Any = None
     weights: Any = None
     names: NDArray[Any] | None = None
+    number: int = 0  # of the block in its pass, those without rows included
 
 
 def is_matrix(value: Any) -> bool:
@@ -123,4 +124,4 @@ def checked(block: Block, width: int | None, k: int) -> Block:
             raise ValueError(
                 f"block {k}: {name} has shape {np.shape(values)}, but there are {n} rows"
             )
-    return Block(rows, block.y, block.weights, block.names)
+    return Block(rows, block.y, block.weights, block.names, k)

@@ -9,14 +9,19 @@ A method keeps the running sum of its iterates at no extra cost per step. From i
 ``"random"``    one iterate drawn uniformly from all, as in the theorems of Pegasos and PGS.
 
 The visits also give dual variables: minus the mean slope of each row, over all steps.
+
+On a stream, a method goes on with other rows (`take`), whose lengths may ask for smaller steps, and
+its state can be written down (`dump`) and taken up again (`restore`), to the last bit.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
@@ -34,6 +39,12 @@ class Stochastic(Method):
 
     sampling = "permuted"
     averages: tuple[str, ...] = AVERAGES  # those it has
+    odd: tuple[str, ...] = ()  # vectors of the state that change sign with the labels
+    even: tuple[str, ...] = ()  # those that do not
+    odd_state: tuple[int, ...] = ()  # positions in the state of the kernel that change sign
+    numbers: tuple[str, ...] = ("steps", "next_mark", "t0", "centre")
+    state: Vector
+    t0: float
 
     def __init__(
         self, problem: Problem, ledger: Ledger, average: str, rng: np.random.Generator
@@ -43,11 +54,13 @@ class Stochastic(Method):
             raise ValueError(
                 f"average={average!r} must be one of {self.averages} for solver={self.name!r}"
             )
+        self.alpha, self.regularizer, self.bias = problem.alpha, problem.regularizer, problem.bias
         self.average = average
         self.rng = rng
         self.steps = 0
         self.centre = 0.0  # a free bias is regularised towards this value, its last exact optimum
         self.pulls = np.zeros(problem.n)  # sums of minus the slopes, for the dual
+        self.scores = np.zeros(0)  # of each row, what was predicted before its step, if wanted
         self.marks: list[tuple[int, Vector, float]] = []
         self.next_mark = max(1, problem.n // (8 * self.batch_size))
         self.drawn: tuple[Vector, float] = (np.zeros(0), 0.0)  # set by the first visit
@@ -67,6 +80,14 @@ class Stochastic(Method):
     @abstractmethod
     def recentre(self, w: Vector, b: float) -> None:
         """Let a free bias be regularised towards b, the best one for the weights w."""
+
+    @abstractmethod
+    def safe(self) -> float:
+        """The least shift t0 of the steps that is safe for the rows at hand."""
+
+    @abstractmethod
+    def slow_down(self, t0: float) -> None:
+        """Let the next steps be those of a larger shift; the iterate, and the sum, stay."""
 
     def order(self, rng: np.random.Generator) -> Order:
         n = self.problem.n
@@ -94,7 +115,8 @@ class Stochastic(Method):
             if stop == chosen:
                 self.drawn = self.last()
             if self.average == "tail" and (stop < count or self.steps == self.next_mark):
-                self.marks = [*self.marks[-1:], (self.steps, *self.total())]
+                del self.marks[:-1]  # before there is another: they are as long as the weights
+                self.marks.append((self.steps, *self.total()))
                 if self.steps == self.next_mark:
                     self.next_mark *= 2
 
@@ -123,8 +145,59 @@ class Stochastic(Method):
         return self.certified(certificates.feasible(self.problem, mean))
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
-        if self.problem.bias == "free":
+        if self.bias == "free":
             self.recentre(answer.w, answer.b)
+
+    # ------------------------------------------------------------------------------------ streams
+
+    def take(self, problem: Problem, ledger: Ledger) -> None:
+        """Go on with other rows of the same stream."""
+        self.problem, self.ledger = problem, ledger
+        self.pulls = np.zeros(problem.n)
+        if (t0 := self.safe()) > self.t0:
+            self.slow_down(t0)
+
+    def release(self) -> None:
+        """Let go of the rows; the state stays."""
+        for name in ("problem", "ledger", "rng", "pulls", "scores"):
+            delattr(self, name)
+
+    def opposite(self) -> Stochastic:
+        """The method that has seen the same rows with the opposite labels."""
+        other = copy.copy(self)
+        other.state = self.state.copy()
+        other.state[list(self.odd_state)] *= -1.0
+        for name in self.odd:
+            setattr(other, name, -getattr(self, name))
+        for name in self.even:
+            setattr(other, name, getattr(self, name).copy())
+        other.centre = -self.centre
+        other.marks = [(steps, -w, -b) for steps, w, b in self.marks]
+        other.drawn = (-self.drawn[0], -self.drawn[1])
+        return other
+
+    def dump(self) -> dict[str, NDArray[np.float64]]:
+        """All of the state, as arrays."""
+        arrays = {name: getattr(self, name) for name in (*self.odd, *self.even, "state")}
+        arrays["numbers"] = np.array([float(getattr(self, name)) for name in self.numbers])
+        arrays["marks"] = np.array([[steps, b] for steps, _, b in self.marks]).reshape(-1, 2)
+        arrays |= {f"mark{k}": w for k, (_, w, _) in enumerate(self.marks)}
+        arrays["drawn"], arrays["drawn_bias"] = self.drawn[0], np.array([self.drawn[1]])
+        return arrays
+
+    def restore(self, arrays: dict[str, NDArray[np.float64]]) -> None:
+        """Take up a state that `dump` gave, in a method of the same settings and columns."""
+        for name in (*self.odd, *self.even, "state"):
+            if arrays[name].shape != getattr(self, name).shape:
+                raise ValueError(f"the array {name} has the shape {arrays[name].shape}")
+            setattr(self, name, arrays[name])
+        for name, value in zip(self.numbers, arrays["numbers"].tolist(), strict=True):
+            setattr(self, name, int(value) if name in ("steps", "next_mark") else value)
+        self.marks = [
+            (int(steps), arrays[f"mark{k}"], b)
+            for k, (steps, b) in enumerate(arrays["marks"].tolist())
+        ]
+        self.drawn = (arrays["drawn"], float(arrays["drawn_bias"][0]))
 
 
 def squared_reach(
