@@ -5,7 +5,8 @@ A method keeps the running sum of its iterates at no extra cost per step. From i
 ``"last"``      the last iterate;
 ``"mean"``      the mean of all;
 ``"tail"``      the mean of the last half to three quarters, free of the first steps' noise: the sum
-                is remembered when the number of steps passes n/8, n/4, n/2, n, 2n, ...;
+                begins anew when the number of steps passes n/8, n/4, n/2, n, 2n, ..., and the one
+                before is remembered;
 ``"random"``    one iterate drawn uniformly from all, as in the theorems of Pegasos and PGS.
 
 The visits also give dual variables: minus the mean slope of each row, over all steps.
@@ -42,7 +43,7 @@ class Stochastic(Method):
     odd: tuple[str, ...] = ()  # vectors of the state that change sign with the labels
     even: tuple[str, ...] = ()  # those that do not
     odd_state: tuple[int, ...] = ()  # positions in the state of the kernel that change sign
-    numbers: tuple[str, ...] = ("steps", "next_mark", "t0", "centre")
+    numbers: tuple[str, ...] = ("steps", "mark", "next_mark", "t0", "centre")
     state: Vector
     t0: float
 
@@ -61,7 +62,8 @@ class Stochastic(Method):
         self.centre = 0.0  # a free bias is regularised towards this value, its last exact optimum
         self.pulls = np.zeros(problem.n)  # sums of minus the slopes, for the dual
         self.scores = np.zeros(0)  # of each row, what was predicted before its step, if wanted
-        self.marks: list[tuple[int, Vector, float]] = []
+        self.mark = 0  # the step at which the sum of the iterates began
+        self.before: tuple[int, Vector, float] = (0, np.zeros(0), 0.0)  # steps and sum before it
         self.next_mark = max(1, problem.n // (8 * self.batch_size))
         self.drawn: tuple[Vector, float] = (np.zeros(0), 0.0)  # set by the first visit
 
@@ -75,7 +77,11 @@ class Stochastic(Method):
 
     @abstractmethod
     def total(self) -> tuple[Vector, float]:
-        """The sum of all iterates so far."""
+        """The sum of the iterates since `forget`, or all."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Begin the sum of the iterates anew."""
 
     @abstractmethod
     def recentre(self, w: Vector, b: float) -> None:
@@ -115,8 +121,10 @@ class Stochastic(Method):
             if stop == chosen:
                 self.drawn = self.last()
             if self.average == "tail" and (stop < count or self.steps == self.next_mark):
-                del self.marks[:-1]  # before there is another: they are as long as the weights
-                self.marks.append((self.steps, *self.total()))
+                self.before = (0, np.zeros(0), 0.0)  # it is as long as the weights
+                self.before = (self.steps - self.mark, *self.total())
+                self.forget()
+                self.mark = self.steps
                 if self.steps == self.next_mark:
                     self.next_mark *= 2
 
@@ -126,14 +134,11 @@ class Stochastic(Method):
         if self.average == "random":
             return self.drawn
         w, b = self.total()
-        steps = self.steps
-        for mark, w_then, b_then in self.marks:
-            if self.steps >= 2 * mark or len(self.marks) == 1:
-                if mark == self.steps:
-                    continue
-                w -= w_then
-                b, steps = b - b_then, self.steps - mark
-                break
+        steps = self.steps - self.mark
+        count, w_before, b_before = self.before
+        if steps == 0 or count < self.mark:  # but for the first steps of all
+            w += w_before
+            b, steps = b + b_before, steps + count
         w /= steps
         return w, b / steps
 
@@ -172,7 +177,8 @@ class Stochastic(Method):
         for name in self.even:
             setattr(other, name, getattr(self, name).copy())
         other.centre = -self.centre
-        other.marks = [(steps, -w, -b) for steps, w, b in self.marks]
+        count, w, b = self.before
+        other.before = (count, -w, -b)
         other.drawn = (-self.drawn[0], -self.drawn[1])
         return other
 
@@ -180,8 +186,8 @@ class Stochastic(Method):
         """All of the state, as arrays."""
         arrays = {name: getattr(self, name) for name in (*self.odd, *self.even, "state")}
         arrays["numbers"] = np.array([float(getattr(self, name)) for name in self.numbers])
-        arrays["marks"] = np.array([[steps, b] for steps, _, b in self.marks]).reshape(-1, 2)
-        arrays |= {f"mark{k}": w for k, (_, w, _) in enumerate(self.marks)}
+        count, arrays["before"], b = self.before
+        arrays["before_bias"] = np.array([count, b])
         arrays["drawn"], arrays["drawn_bias"] = self.drawn[0], np.array([self.drawn[1]])
         return arrays
 
@@ -192,11 +198,11 @@ class Stochastic(Method):
                 raise ValueError(f"the array {name} has the shape {arrays[name].shape}")
             setattr(self, name, arrays[name])
         for name, value in zip(self.numbers, arrays["numbers"].tolist(), strict=True):
-            setattr(self, name, int(value) if name in ("steps", "next_mark") else value)
-        self.marks = [
-            (int(steps), arrays[f"mark{k}"], b)
-            for k, (steps, b) in enumerate(arrays["marks"].tolist())
-        ]
+            setattr(
+                self, name, value if name in ("t0", "centre", "centres", "theta") else int(value)
+            )
+        count, b = arrays["before_bias"].tolist()
+        self.before = (int(count), arrays["before"], b)
         self.drawn = (arrays["drawn"], float(arrays["drawn_bias"][0]))
 
 

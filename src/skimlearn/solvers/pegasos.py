@@ -183,6 +183,11 @@ class Pegasos(Stochastic):
         self.state[TOTAL] = 0.0
         return self.sums.copy(), float(self.state[BIASES])
 
+    def forget(self) -> None:
+        self.total()
+        self.sums[:] = 0.0
+        self.state[BIASES] = 0.0
+
     def recentre(self, w: Vector, b: float) -> None:
         if self.bias == "free":
             self.centre = b

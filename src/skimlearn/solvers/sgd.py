@@ -182,6 +182,11 @@ class Sgd(Stochastic):
         w *= -scale
         return w, -self.state[S] * scale + self.centres
 
+    def forget(self) -> None:
+        self.u[:] = 0.0
+        self.state[[C, H, S]] = 0.0
+        self.centres = 0.0
+
     def recentre(self, w: Vector, b: float) -> None:
         if self.bias == "free":
             self.centre = b + (float(w @ self.mean) if self.theta > 1.0 else 0.0)
