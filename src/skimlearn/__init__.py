@@ -38,11 +38,14 @@ if TYPE_CHECKING:
     from skimlearn.solvers.ball import enclosing_ball
     from skimlearn.solvers.game import matrix_game
     from skimlearn.solvers.margin import max_margin
+    from skimlearn.solvers.one_pass_ball import one_pass_ball
     from skimlearn.solvers.primal_dual import LowRegret, Sampler, primal_dual
     from skimlearn.solvers.reductions import hard_margin, l2_svm, shortest_vector
     from skimlearn.solvers.simplex_qp import simplex_qp
     from skimlearn.solvers.soft_ball import soft_ball
     from skimlearn.solvers.soft_margin import SoftMargin, soft_margin, soft_margin_path
+    from skimlearn.solvers.stream_ball import stream_ball
+    from skimlearn.solvers.stream_margin import stream_margin
 
 _HOMES = {
     "Budget": "skimlearn.result",
@@ -74,6 +77,7 @@ _HOMES = {
     "load": "skimlearn.estimators.saving",
     "matrix_game": "skimlearn.solvers.game",
     "max_margin": "skimlearn.solvers.margin",
+    "one_pass_ball": "skimlearn.solvers.one_pass_ball",
     "open_store": "skimlearn.data.store",
     "primal_dual": "skimlearn.solvers.primal_dual",
     "read_liblinear": "skimlearn.exchange.liblinear",
@@ -84,6 +88,8 @@ _HOMES = {
     "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
+    "stream_ball": "skimlearn.solvers.stream_ball",
+    "stream_margin": "skimlearn.solvers.stream_margin",
     "to_sklearn": "skimlearn.exchange.sklearn",
     "write_liblinear": "skimlearn.exchange.liblinear",
     "write_svmlight": "skimlearn.data.svmlight",
@@ -126,6 +132,7 @@ __all__ = [
     "losses",
     "matrix_game",
     "max_margin",
+    "one_pass_ball",
     "open_store",
     "primal_dual",
     "read_liblinear",
@@ -137,6 +144,8 @@ __all__ = [
     "soft_ball",
     "soft_margin",
     "soft_margin_path",
+    "stream_ball",
+    "stream_margin",
     "to_sklearn",
     "write_liblinear",
     "write_svmlight",

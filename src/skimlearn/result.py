@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 
-__all__ = ["Budget", "Certificate", "Progressive", "Record", "Result", "Status"]
+__all__ = ["Budget", "Certificate", "Progressive", "Record", "Result", "Status", "StreamResult"]
 
 
 class Status(enum.Enum):
@@ -209,3 +209,24 @@ class Result:
     status: Status
     history: list[Record] = field(repr=False)
     solver: str = ""
+
+
+@dataclass(frozen=True)
+class StreamResult(Result):
+    """The answer of an algorithm that passes over rows without keeping them.
+
+    As a `Result`, but for ``p``, which has the weights of a few rows only.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The numbers of the rows that ``p`` weighs, in the order of the stream.
+    passes : int
+        Passes over the rows, with those for the certificate.
+    memory : int
+        Bytes of all numbers that were kept between two blocks, at most.
+    """
+
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    passes: int = 0
+    memory: int = 0
