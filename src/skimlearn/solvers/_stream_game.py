@@ -309,10 +309,11 @@ class StreamGame(ABC):
     def _result(self, status: Status) -> StreamResult:
         weights = np.repeat(self.weights() / self.draws, self.draws)
         rows, back = np.unique(self.chosen.ravel(), return_inverse=True)
-        bounds = self.bounds
+        bounds, p = self.bounds, np.zeros(len(rows))
+        np.add.at(p, back.ravel(), weights)
         x = bounds.x if bounds.x is not None else self.fallback()
         return StreamResult(
-            x=x, bias=bounds.bias, p=np.bincount(back.ravel(), weights, len(rows)).astype(np.float64),
+            x=x, bias=bounds.bias, p=p,
             certificate=bounds.certificate, reads=self.reads,
             seconds=time.perf_counter() - self.began, epochs=float(self.passes), status=status,
             history=self.history, solver=self.name, rows=rows, passes=self.passes,

@@ -6,8 +6,8 @@ its dual: R^2 = max over p in the simplex of  sum_i p_i ||a_i - o||^2 - ||A'p - 
 At step t, with c_t the mean of the rows drawn in the passes before, later ones counting more: draw
 rows i ~ p in a pass over all of them, and columns j ~ (c_t(j) - o_j)^2, which estimate the products
 in ||a_i - c_t||^2 = ||a_i - o||^2 - 2 <a_i - o, c_t - o> + ||c_t - o||^2 for all rows. What they
-say is used in the passes after (`_stream_game`). The weights of the rows drawn prove the lower
-bound.
+say is used in the passes after (`_stream_game`). The answer is the mean of the centres, later ones
+counting more; the weights of the rows drawn prove the lower bound.
 
 The reference o is the mean of the rows of the first pass, so that it does not matter where the data
 lie; with a sketch it is the origin, and the rows should lie around it.
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, combine, lengths
+from skimlearn.data.rows import Rows, combine, lengths, norms
 from skimlearn.data.stream import as_stream
 from skimlearn.result import StreamResult
 from skimlearn.sampling.alias import AliasTable
@@ -38,6 +38,7 @@ from skimlearn.solvers.ball import squared_distances
 __all__ = ["stream_ball"]
 
 Vector = NDArray[np.float64]
+RATE = 32.0  # of the weights: gains are at most about 1/4, and those of neighbours close
 
 
 def stream_ball(
@@ -100,6 +101,7 @@ class _Ball(StreamGame):
 
     o = np.zeros(0)  # the reference, after the first pass
     y = np.zeros(0)  # the weighted sum of the rows drawn, minus o, if it is kept
+    total = np.zeros(0)  # the weighted sum of the centres, minus o, if it is kept
     squares = np.zeros(0)  # of all rows, if they are kept
     spread = 0.0  # the greatest squared distance to the first row, or to the origin
     moment = 0.0  # the weighted sum of the squared distances of the rows drawn to o
@@ -108,12 +110,16 @@ class _Ball(StreamGame):
         rows = block.rows
         if first == 0:
             self.d = rows.shape[1]
-            self.o, self.y = np.zeros(self.d), np.zeros(self.d)
             if self.sketch is None:
+                self.o, self.y, self.total = (np.zeros(self.d) for _ in range(3))
                 combine(rows, np.eye(1, rows.shape[0])[0], self.o)
         self.entries += int(lengths(rows).sum())
         self.reads += Reads(rows.shape[0] * self.d, int(lengths(rows).sum()))
-        self.spread = max(self.spread, float(squared_distances(rows, self.o).max()))
+        self.spread = max(self.spread, float(self._distances(rows).max()))
+
+    def _distances(self, rows: Rows) -> Vector:
+        """The squared distances of rows to the reference."""
+        return norms(rows) ** 2 if self.sketch is not None else squared_distances(rows, self.o)
 
     def gains(self, block: Block, first: int) -> tuple[Vector, Vector]:
         rows = block.rows
@@ -122,15 +128,14 @@ class _Ball(StreamGame):
             return np.ones(n), np.zeros(n)
         if self.sums is not None and len(self.squares) >= first + n:
             return np.ones(n), self.squares[first : first + n]
-        squares = squared_distances(rows, self.o)
+        squares = self._distances(rows)
         self.reads += Reads(n * self.d, int(lengths(rows).sum()))
         if self.sums is not None:
             self.squares = np.append(self.squares, squares)
         return np.ones(n), squares
 
     def rate(self) -> tuple[float, float]:
-        eta = 4.0 * math.sqrt(math.log(max(self.n, 2)) * self.width * (self.steps + 1.0))
-        return eta / (self.steps + 1.0), 2.0
+        return RATE * math.sqrt(math.log(max(self.n, 2)) / (self.steps + 1.0)), 2.0
 
     def shares(self) -> Vector:
         return np.arange(1.0, self.steps + 1.0)
@@ -167,7 +172,9 @@ class _Ball(StreamGame):
             return
         self.base = 1.0 / (4.0 * self.spread)
         factors = np.where(columns >= 0, -2.0 * length / (entries * self.width), 0.0) * self.base
-        offset = -float(self.o[columns] @ factors) if (columns >= 0).all() else 0.0
+        offset = 0.0
+        if self.sketch is None and columns[0] >= 0:
+            offset = -float(self.o[columns] @ factors)
         self.remember(columns, factors, offset + length * self.base)
 
     def drawn(self, rows: list[tuple[Rows, float]]) -> None:
@@ -183,9 +190,10 @@ class _Ball(StreamGame):
             combine(row, np.array([share]), self.y)
             self.moment += share * float(squared_distances(row, self.o)[0])
         self.y -= self.steps * self.o
+        self.total += self.y * (self.steps / self.weight(self.steps))
 
     def answer(self) -> Vector:
-        return self.o + self.y / self.weight(self.steps)
+        return self.o + self.total / self.weight(self.steps)
 
     def check(self, block: Block, x: Vector) -> float:
         return -float(squared_distances(block.rows, x).max())
@@ -205,10 +213,14 @@ class _Ball(StreamGame):
         return max(self.bounds.lower, rounding, 1e-300)
 
     def explicit(self, x: Vector) -> None:
-        moment = 0.0
+        moment, c = 0.0, np.zeros(self.d)
+        steps = np.arange(1.0, self.steps + 1.0)
+        later = np.cumsum((steps / (0.5 * steps * (steps + 1.0)))[::-1])[::-1]
+        parts = steps * later / self.weight(self.steps)  # row t is in the centres t, t + 1, ...
         for first, block in self.blocks():
+            combine(*self.combination(first, block, parts), x)
             rows, weights = self.combination(first, block, self.weights())
-            combine(rows, weights, x)
-            moment += float(weights @ squared_distances(rows, np.zeros(self.d)))
+            combine(rows, weights, c)
+            moment += float(weights @ norms(rows) ** 2)
             self.reads += Reads(certificate=int(lengths(rows).sum()))
-        self.bounds.dual(max(0.0, moment - float(x @ x)), self.weights())
+        self.bounds.dual(max(0.0, moment - float(c @ c)), self.weights())

@@ -128,7 +128,7 @@ class _Margin(StreamGame):
         return as_labels(block.y, block.rows.shape[0]), np.zeros(0)
 
     def rate(self) -> tuple[float, float]:
-        eta = math.sqrt(math.log(max(self.n, 2)) * self.width / (self.steps + 1.0))
+        eta = 2.0 * math.sqrt(math.log(max(self.n, 2)) * self.width / (self.steps + 1.0))
         return eta, max(1.0 / eta, 1.0)
 
     def _scale(self, length: float) -> float:
