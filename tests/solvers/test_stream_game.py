@@ -28,7 +28,8 @@ def game(kind, blocks=BLOCKS, draws=DRAWS, width=WIDTH, **options):
 
 
 def gumbels(seed, step, n):
-    u = [[uniform_at(seed, step, k, i) for k in range(DRAWS)] for i in range(n)]
+    with np.errstate(over="ignore"):
+        u = [[uniform_at(seed, step, k, i) for k in range(DRAWS)] for i in range(n)]
     return -np.log(-np.log(u))
 
 
