@@ -301,7 +301,7 @@ def test_limits_and_callbacks():
     model.fit_stream(BLOCKS)
     assert seen == [100, 200, 300]
     assert model.result_.status is Status.STOPPED
-    reads = classifier(max_reads=2 * 150 * D).fit_stream(BLOCKS)
+    reads = classifier(max_reads=150 * D).fit_stream(BLOCKS)
     assert reads.result_.status is Status.READS
     assert reads.n_rows_seen_ == 200
     quick = classifier(max_seconds=1e-9).fit_stream(BLOCKS)

@@ -156,7 +156,7 @@ def _restored(
     empty = np.zeros(0)
     starts = frozen(np.zeros(2, dtype=np.uint64))
     rows = Csr(frozen(empty), frozen(np.zeros(0, dtype=np.uint32)), starts, d)
-    nothing = model._problem(rows, np.ones(1), np.ones(1))
+    nothing = model._problem(rows, np.zeros(1), np.ones(1), np.ones(1))
     streams = []
     for k, reads in enumerate(description["reads"]):
         head = f"streams.{k}."

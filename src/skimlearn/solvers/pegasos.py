@@ -149,7 +149,7 @@ class Pegasos(Stochastic):
         self.batch_size = check_batch_size(self.settings.batch_size, problem.n)
         self.slopes = np.zeros(self.batch_size)
         if self.radius < math.inf:
-            self.squares = norms(problem.rows) ** 2
+            self.squares = row_lengths(problem, ledger) ** 2
 
     def slow_down(self, t0: float) -> None:
         grown = (self.steps + t0) / (self.steps + self.t0) if self.steps + self.t0 > 0.0 else 1.0
