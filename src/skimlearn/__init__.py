@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
     from skimlearn.data.store import Store, StoreError, open_store
+    from skimlearn.data.stream import RowStream
     from skimlearn.data.svmlight import (
         SvmlightError,
         iter_svmlight,
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
     from skimlearn.solvers.ball import enclosing_ball
     from skimlearn.solvers.game import matrix_game
     from skimlearn.solvers.margin import max_margin
+    from skimlearn.solvers.one_pass_ball import one_pass_ball
     from skimlearn.solvers.primal_dual import LowRegret, Sampler, primal_dual
     from skimlearn.solvers.reductions import hard_margin, l2_svm, shortest_vector
     from skimlearn.solvers.simplex_qp import simplex_qp
     from skimlearn.solvers.soft_ball import soft_ball
     from skimlearn.solvers.soft_margin import SoftMargin, soft_margin, soft_margin_path
+    from skimlearn.solvers.stream_ball import stream_ball
+    from skimlearn.solvers.stream_margin import stream_margin
 
 _HOMES = {
     "Budget": "skimlearn.result",
@@ -57,6 +61,7 @@ _HOMES = {
     "ModelError": "skimlearn.data.tensors",
     "Oracle": "skimlearn.data.oracle",
     "Result": "skimlearn.result",
+    "RowStream": "skimlearn.data.stream",
     "Sampler": "skimlearn.solvers.primal_dual",
     "SoftMargin": "skimlearn.solvers.soft_margin",
     "Status": "skimlearn.result",
@@ -75,6 +80,7 @@ _HOMES = {
     "load": "skimlearn.estimators.saving",
     "matrix_game": "skimlearn.solvers.game",
     "max_margin": "skimlearn.solvers.margin",
+    "one_pass_ball": "skimlearn.solvers.one_pass_ball",
     "open_store": "skimlearn.data.store",
     "primal_dual": "skimlearn.solvers.primal_dual",
     "read_liblinear": "skimlearn.exchange.liblinear",
@@ -86,6 +92,8 @@ _HOMES = {
     "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
+    "stream_ball": "skimlearn.solvers.stream_ball",
+    "stream_margin": "skimlearn.solvers.stream_margin",
     "to_sklearn": "skimlearn.exchange.sklearn",
     "write_liblinear": "skimlearn.exchange.liblinear",
     "write_svmlight": "skimlearn.data.svmlight",
@@ -109,6 +117,7 @@ __all__ = [
     "ModelError",
     "Oracle",
     "Result",
+    "RowStream",
     "Sampler",
     "SoftMargin",
     "Status",
@@ -129,6 +138,7 @@ __all__ = [
     "losses",
     "matrix_game",
     "max_margin",
+    "one_pass_ball",
     "open_store",
     "primal_dual",
     "read_liblinear",
@@ -141,6 +151,8 @@ __all__ = [
     "soft_ball",
     "soft_margin",
     "soft_margin_path",
+    "stream_ball",
+    "stream_margin",
     "to_sklearn",
     "write_liblinear",
     "write_svmlight",

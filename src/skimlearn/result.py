@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 
-__all__ = ["Budget", "Certificate", "Record", "Result", "Status"]
+__all__ = ["Budget", "Certificate", "Progressive", "Record", "Result", "Status", "StreamResult"]
 
 
 class Status(enum.Enum):
@@ -140,6 +140,31 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Progressive(Record):
+    """One line of the history of a stream: how well rows were predicted before they were learned.
+
+    Each prediction is that of the last iterate before the row's own step, so that it is as good as
+    one on held-out rows. An error is a wrong class, or the squared difference of numbers; losses of
+    several classes are added up. There is no primal and no dual value.
+
+    Attributes
+    ----------
+    rows : int
+        Rows learned from so far.
+    loss, error : float
+        Means over the rows since the line before.
+    mean_loss, mean_error : float
+        Means over all rows so far.
+    """
+
+    rows: int
+    loss: float
+    error: float
+    mean_loss: float
+    mean_error: float
+
+
+@dataclass(frozen=True)
 class Result:
     """The best answer that a solver found, with its certificate.
 
@@ -184,3 +209,24 @@ class Result:
     status: Status
     history: list[Record] = field(repr=False)
     solver: str = ""
+
+
+@dataclass(frozen=True)
+class StreamResult(Result):
+    """The answer of an algorithm that passes over rows without keeping them.
+
+    As a `Result`, but for ``p``, which has the weights of a few rows only.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The numbers of the rows that ``p`` weighs, in the order of the stream.
+    passes : int
+        Passes over the rows, with those for the certificate.
+    memory : int
+        Bytes of all numbers that were kept between two blocks, at most.
+    """
+
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    passes: int = 0
+    memory: int = 0

@@ -74,7 +74,7 @@ def as_rows(
         return X
     if isinstance(X, Indexed):
         if bounded and (lengths := X.norms).max(initial=0.0) > LONGEST:
-            raise _too_long(int(np.argmax(lengths)))
+            raise too_long(int(np.argmax(lengths)))
         return X.view("row", inspect=inspect)
     if sp.issparse(X):
         return _csr_rows(X, bounded)[0]
@@ -114,7 +114,7 @@ def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
     if fault == NOT_FINITE:
         raise _not_finite(values[i, j], i, j)
     if fault == TOO_LONG and bounded:
-        raise _too_long(i)
+        raise too_long(i)
     return rows, squares
 
 
@@ -151,7 +151,7 @@ def _csr_rows(X: Any, bounded: bool) -> tuple[Csr, Squares]:
         matrix.sum_duplicates()
         return _csr_rows(matrix, bounded)
     if fault == TOO_LONG and bounded:
-        raise _too_long(int(np.searchsorted(starts, k, side="right")) - 1)
+        raise too_long(int(np.searchsorted(starts, k, side="right")) - 1)
     return rows, squares
 
 
@@ -228,7 +228,8 @@ def _not_finite(value: Any, i: int, j: int) -> ValueError:
     )
 
 
-def _too_long(i: int) -> ValueError:
+def too_long(i: int) -> ValueError:
+    """What to say of a row that is longer than `LONGEST`."""
     return ValueError(
         f"rows of X are too long: row {i} is longer than {LONGEST:.0e}, so that sums of squares "
         "overflow; scale the features, e.g. with StandardScaler or MaxAbsScaler"

@@ -10,6 +10,8 @@ Inside kernels:
 ``prefetch(rows, i)``      ask the memory for row i, `AHEAD` visits before its use
 ``dot(rows, i, w)``        <row i, w>
 ``add(rows, i, c, w)``     w += c * row i
+``size(rows, i)``          how many entries are stored; ``entry(rows, i, k)`` is the k-th of them
+``value(rows, i, j)``      the entry in column j
 =========================  ===========================================================
 
 Outside: `responses`, `combine`, `lengths`, `norms`; and `as_rows` in the module `inspection`, which
@@ -117,6 +119,23 @@ def _csr_entry(rows, i, k):
     return np.uint64(rows.columns[at]), np.float64(rows.values[at])
 
 
+def _dense_value(rows, i, j):
+    """The entry of row i in column j; the indices of a sparse row are sorted."""
+    return np.float64(rows.values[i, j])
+
+
+def _csr_value(rows, i, j):
+    low, high = rows.starts[i], rows.starts[i + 1]
+    end = high
+    while low < high:
+        middle = (low + high) >> np.uint64(1)
+        if rows.columns[middle] < j:
+            low = middle + np.uint64(1)
+        else:
+            high = middle
+    return np.float64(rows.values[low]) if low < end and rows.columns[low] == j else 0.0
+
+
 def _dense_prefetch(rows, i):
     """Ask the memory for the beginning of row i, a few visits ahead of its use."""
 
@@ -135,6 +154,7 @@ dot = dispatch("dot", {Dense: _dense_dot, Csr: _csr_dot})
 add = dispatch("add", {Dense: _dense_add, Csr: _csr_add})
 size = dispatch("size", {Dense: _dense_size, Csr: _csr_size})
 entry = dispatch("entry", {Dense: _dense_entry, Csr: _csr_entry})
+value = dispatch("value", {Dense: _dense_value, Csr: _csr_value})
 
 
 # -------------------------------------------------------------------------------- outside kernels

@@ -212,53 +212,6 @@ class LinearModel(Saves, BaseEstimator):
         self.n_rows_seen_ = len(results[0].p)
         self._streams: list[Stream] | None = None
 
-    # ------------------------------------------------------------------------------ streaming
-
-    def _begin_streams(self, count: int) -> None:
-        """Make the streams of the first batch; they go on from a fit if there was one."""
-        self._stream_rng = np.random.default_rng(seeds(self.random_state, 1))
-        if not hasattr(self, "coef_"):
-            self.n_rows_seen_ = 0
-            self._streams = [self._new_stream() for _ in range(count)]
-            return
-        pairs = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), strict=True)
-        self._streams = [self._new_stream(Start(w, float(b))) for w, b in pairs]
-
-    def _new_stream(self, start: Start | None = None) -> Stream:
-        """A stream with the settings of the parameters."""
-        solver = "asgd" if self.solver == "auto" else self.solver
-        if solver not in ("sgd", "asgd"):
-            raise ValueError(
-                f"solver={self.solver!r} can't learn from a stream, since it needs all rows at "
-                "hand: use solver='auto', 'sgd' or 'asgd' with partial_fit"
-            )
-        if self.batch_size is not None:
-            raise ValueError(
-                f"batch_size={self.batch_size!r} has no meaning for partial_fit: leave it None"
-            )
-        rows = self.n_rows_seen_ if start is not None else 0
-        return Stream(choose.sgd_settings(solver, self.average), start, rows)
-
-    def _learn(self, problems: list[Problem]) -> tuple[NDArray[np.float64], Vector]:
-        """Let every stream learn from its problem of a batch; return their weights and biases."""
-        began = time.perf_counter()
-        seed = self._stream_rng.integers(2**63)  # one order of visits for all streams
-        results = []
-        for stream, problem in zip(self._streams or [], problems, strict=True):
-            w, b = stream.learn(problem, np.random.default_rng(seed))
-            results.append(
-                Result(
-                    x=w, bias=b, p=np.zeros(0), certificate=Certificate(math.nan, -math.inf),
-                    reads=stream.reads, seconds=time.perf_counter() - began, epochs=1.0,
-                    status=Status.STREAMED, history=[], solver=stream.name,
-                )
-            )  # fmt: skip
-        self.results_ = results
-        self.result_ = results[0] if len(results) == 1 else summary(results)
-        self.n_rows_seen_ += problems[0].n
-        self.n_iter_ = 1
-        return np.stack([result.x for result in results]), np.array([r.bias for r in results])
-
     # ----------------------------------------------------------------------------- predicting
 
     def _scores(self, X: Any) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from skimlearn.data.inspection import is_number
+from skimlearn.data.rows import Csr, Dense, Rows
 from skimlearn.data.store import Store
 from skimlearn.problem import check_finite
 from skimlearn.result import Budget
@@ -29,7 +30,7 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
 
     Nan and inf are left to `as_rows`, which says where the first one is.
     """
-    if isinstance(X, Store):
+    if isinstance(X, Store | Dense | Csr):
         return _check_store(model, X, y, reset)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", "?") in "USmM":
@@ -49,9 +50,10 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
         raise kind(f"X must hold numbers, but holds {found}: {ENCODE} ({error})") from error
 
 
-def _check_store(model: Any, store: Store, y: Any, reset: bool) -> Any:
-    """The same for a store, whose entries were checked when it was made."""
-    names = None if store.names is None else store.names.astype(object)
+def _check_store(model: Any, store: Store | Rows, y: Any, reset: bool) -> Any:
+    """The same for a store, whose entries were checked when it was made, or for checked rows."""
+    names = store.names if isinstance(store, Store) else None
+    names = None if names is None else names.astype(object)
     if reset:
         model.n_features_in_ = store.shape[1]
         if names is not None:

@@ -16,14 +16,18 @@ from numpy.typing import NDArray
 from skimlearn.data.ledger import Reads
 from skimlearn.data.tensors import ModelError
 from skimlearn.formulas import losses
-from skimlearn.result import Certificate, Record, Result, Status
+from skimlearn.result import Certificate, Progressive, Record, Result, Status
 
 __all__ = [
     "Tensors",
     "pack",
+    "pack_classes",
+    "pack_history",
     "pack_result",
     "pack_texts",
     "unpack",
+    "unpack_classes",
+    "unpack_history",
     "unpack_result",
     "unpack_texts",
 ]
@@ -166,6 +170,34 @@ def unpack_texts(kind: Any, name: str, tensors: Tensors) -> Array:
     return np.array(texts, dtype=f"U{min(width, longest + WIDEST_SPARE)}")
 
 
+def pack_classes(classes: Array, tensors: Tensors, attributes: dict[str, Any]) -> None:
+    """Classes as an array, or as texts."""
+    if classes.dtype.kind in "biu" or classes.dtype in (np.float16, np.float32, np.float64):
+        tensors["classes_"] = classes
+    elif classes.dtype.kind in "OU":
+        attributes["classes_"] = pack_texts(classes, "classes_", tensors)
+    else:
+        raise ModelError(
+            f"classes_ of the dtype {classes.dtype} can't be stored: learn from classes that are "
+            "numbers, truth values or texts"
+        )
+
+
+def unpack_classes(tensors: Tensors, attributes: dict[str, Any]) -> Array:
+    """The classes that `pack_classes` was given."""
+    if "classes_" in attributes:
+        classes = unpack_texts(attributes.pop("classes_"), "classes_", tensors)
+    else:
+        classes = tensors.pop("classes_", np.zeros(0))
+    if classes.ndim != 1 or len(classes) < 1:
+        raise ModelError("classes_ is missing, or not a list of classes")
+    if not (classes[:-1] < classes[1:]).all() or (
+        classes.dtype.kind == "f" and np.isnan(classes).any()
+    ):
+        raise ModelError("classes_ must be in ascending order, each class once")
+    return classes
+
+
 # ----------------------------------------------------------------------------------------- results
 
 NUMBERS = ("bias", "seconds", "epochs")
@@ -185,9 +217,7 @@ def pack_result(
     result: Result, name: str, tensors: Tensors, *, weights: Array, keep_dual: bool
 ) -> dict[str, Any]:
     """A result as JSON, with its history, and its vectors where the model does not hold them."""
-    records = [[r.epoch, r.seconds, r.primal, r.dual] for r in result.history]
-    tensors[f"{name}.history"] = np.array(records, dtype=np.float64).reshape(-1, 4)
-    tensors[f"{name}.history_reads"] = np.array([r.reads for r in result.history], dtype=np.int64)
+    pack_history(result.history, name, tensors)
     if not np.array_equal(result.x, weights):
         tensors[f"{name}.x"] = np.asarray(result.x, dtype=np.float64)
     if keep_dual:
@@ -248,21 +278,45 @@ def unpack_result(packed: Any, name: str, tensors: Tensors, weights: Array) -> R
         reads=Reads(*reads),
         status=Status[status],
         solver=packed["solver"],
-        history=_unpack_history(name, tensors),
+        history=unpack_history(name, tensors),
     )
 
 
-def _unpack_history(name: str, tensors: Tensors) -> list[Record]:
+STREAMED = ("rows", "loss", "error", "mean_loss", "mean_error")  # of a record of a stream
+
+
+def pack_history(history: list[Record], name: str, tensors: Tensors) -> None:
+    """The records as arrays."""
+    records = [[r.epoch, r.seconds, r.primal, r.dual] for r in history]
+    tensors[f"{name}.history"] = np.array(records, dtype=np.float64).reshape(-1, 4)
+    tensors[f"{name}.history_reads"] = np.array([r.reads for r in history], dtype=np.int64)
+    if any(isinstance(r, Progressive) for r in history):
+        more = [[getattr(r, field) for field in STREAMED] for r in history]
+        tensors[f"{name}.history_stream"] = np.array(more, dtype=np.float64)
+
+
+def unpack_history(name: str, tensors: Tensors) -> list[Record]:
+    """The records that `pack_history` was given."""
     table, reads = tensors.pop(f"{name}.history", None), tensors.pop(f"{name}.history_reads", None)
     if table is None or table.ndim != 2 or table.shape[1] != 4 or table.dtype != np.float64:
         raise ModelError(f"the array {name}.history must have four columns of float64")
     if reads is None or reads.shape != table.shape[:1] or reads.dtype != np.int64:
         raise ModelError(f"the array {name}.history_reads must have an integer for each record")
-    return [
+    records = [
         Record(epoch, seconds, count, primal, dual)
         for (epoch, seconds, primal, dual), count in zip(
             table.tolist(), reads.tolist(), strict=True
         )
+    ]
+    more = tensors.pop(f"{name}.history_stream", None)
+    if more is None:
+        return records
+    shape = (len(records), len(STREAMED))
+    if more.shape != shape or more.dtype != np.float64 or not np.isfinite(more[:, 0]).all():
+        raise ModelError(f"the array {name}.history_stream must have the shape {shape}")
+    return [
+        Progressive(**vars(record), rows=int(rows), **dict(zip(STREAMED[1:], means, strict=True)))
+        for record, (rows, *means) in zip(records, more.tolist(), strict=True)
     ]
 
 

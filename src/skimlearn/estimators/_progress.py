@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from skimlearn.result import Record
+from skimlearn.result import Progressive, Record
 from skimlearn.solvers._run import Callback
 
 __all__ = ["Progress"]
@@ -39,13 +39,18 @@ class Progress:
 
     def _show(self, record: Record) -> None:
         seconds = time.perf_counter() - self.began  # of the fit, which may have several problems
-        text = (
-            f"epoch {record.epoch:.0f}  {seconds:.1f} s  primal {record.primal:.6g}  "
-            f"gap {abs(record.primal - record.dual):.2g}"
-        )
-        if self.tol:
-            target = self.tol * abs(record.primal)
-            text += f" (target {target:.2g})"
+        if isinstance(record, Progressive):
+            text = (
+                f"{record.rows:,} rows  {seconds:.1f} s  {record.reads / seconds:,.0f} entries/s  "
+                f"error {record.error:.4g} (mean {record.mean_error:.4g})"
+            )
+        else:
+            text = (
+                f"epoch {record.epoch:.0f}  {seconds:.1f} s  primal {record.primal:.6g}  "
+                f"gap {abs(record.primal - record.dual):.2g}"
+            )
+            if self.tol:
+                text += f" (target {self.tol * abs(record.primal):.2g})"
         if self.lines:
             print(text, file=sys.stderr)
         elif seconds > PATIENCE and seconds - self.last > PAUSE:

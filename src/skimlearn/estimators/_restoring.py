@@ -15,6 +15,7 @@ from skimlearn.estimators._base import summary
 from skimlearn.estimators._packing import (
     Tensors,
     unpack,
+    unpack_classes,
     unpack_float,
     unpack_result,
     unpack_texts,
@@ -84,7 +85,7 @@ def build(tensors: Tensors, metadata: dict[str, str]) -> Any:
         if layout.name == "EnclosingBall" and not math.isfinite(getattr(model, name)):
             raise ModelError(f"{name} is not finite: no prediction could be made")
     if layout.classifies:
-        model.classes_ = _classes(tensors, attributes)
+        model.classes_ = unpack_classes(tensors, attributes)
     vectors = _set_weights(model, layout, tensors)
     for name, axes in layout.tables.items():
         setattr(model, name, _array(tensors, name, axes, finite=False))
@@ -154,20 +155,6 @@ def _array(tensors: Tensors, name: str, axes: int, *, finite: bool = True) -> Ar
     if finite and not np.isfinite(values).all():
         raise ModelError(f"{name} holds nan or inf: no prediction could be made")
     return values
-
-
-def _classes(tensors: Tensors, attributes: dict[str, Any]) -> Array:
-    if "classes_" in attributes:
-        classes = unpack_texts(attributes.pop("classes_"), "classes_", tensors)
-    else:
-        classes = tensors.pop("classes_", np.zeros(0))
-    if classes.ndim != 1 or len(classes) < 1:
-        raise ModelError("classes_ is missing, or not a list of classes")
-    if not (classes[:-1] < classes[1:]).all() or (
-        classes.dtype.kind == "f" and np.isnan(classes).any()
-    ):
-        raise ModelError("classes_ must be in ascending order, each class once")
-    return classes
 
 
 def _set_weights(model: Any, layout: Layout, tensors: Tensors) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skimlearn.estimators._base import LinearModel
 from skimlearn.estimators._checks import check_classes, labels_of
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._parameters import PARAMETERS, documented
+from skimlearn.estimators._streams import EVERY, Learned, Streams
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import check_weights
 
@@ -25,7 +26,7 @@ Vector = NDArray[np.float64]
 
 
 @documented(parameters=PARAMETERS)
-class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
+class LinearClassifier(Classifies, ClassifierMixin, Streams):
     """A linear classifier that says how good it is.
 
     It minimises ``alpha * r(w) + mean loss`` and reports, in ``result_.certificate``, by how much
@@ -188,25 +189,70 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         -------
         self
         """
-        fresh = not hasattr(self, "coef_")
+        began = time.perf_counter()
+        self._learn_batch(X, y, classes, sample_weight)
+        self._settle(began)
+        return self
+
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        classes: Any = None,
+        checkpoint: Any = None,
+        every: int = EVERY,
+        resume: bool = False,
+    ) -> LinearClassifier:
+        """Learn from a stream of blocks of rows in one pass and constant memory.
+
+        Rows are visited in random order within a block, so they should be well mixed over the
+        stream. Each is predicted before it is learned: ``result_.history`` has the errors of these
+        predictions (`Progressive`). ``max_seconds``, ``max_reads`` and the callback, which is
+        called after every block, end the pass early. With ``warm_start`` the stream goes on from
+        the former answer.
+
+        Parameters
+        ----------
+        source : RowStream, path, iterable of (X, y), generator, callable, Store, ...
+            Where the blocks of rows come from; see `RowStream`.
+        classes : array or None
+            Classes to expect; optional. New ones may come at any time.
+        checkpoint : path or None
+            A file that holds the state after every so many rows, and at the end.
+        every : int, default=1_000_000
+            Rows between two checkpoints.
+        resume : bool, default=False
+            Go on from the checkpoint, if the file is there: with the same source and parameters
+            the answer is, to the last bit, that of a run that was never interrupted.
+
+        Returns
+        -------
+        self
+        """
+        options = {"checkpoint": checkpoint, "every": every, "resume": resume}
+        self._fit_stream(source, classes, options)
+        return self
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Learned:
+        fresh = self._is_fresh()
         X, y, labels = self._check_labels(X, y, reset=fresh)
         if labels is not None or (not fresh and self.multilabel_):
             raise ValueError(
-                "partial_fit learns classes, not a matrix of labels: use fit, or one model for "
-                "each label"
+                "partial_fit and fit_stream learn classes, not a matrix of labels: use fit, or one "
+                "model for each label"
             )
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' needs all rows at hand: give partial_fit a dict of "
-                "weights, or sample_weight"
+                "class_weight='balanced' needs all rows at hand: give a stream a dict of weights, "
+                "or sample_weight"
             )
         known = [] if fresh else [self.classes_]
         expected = [] if classes is None else [np.asarray(classes)]
         all_classes = np.unique(np.concatenate([*known, *expected, np.unique(y)]))
         if len(all_classes) < 2:
             raise ValueError(
-                f"y holds only one class, {all_classes.tolist()[0]!r}: name the others in "
-                "partial_fit's parameter classes"
+                f"y holds only one class, {all_classes.tolist()[0]!r}: name the others in the "
+                "parameter classes"
             )
         weights = self._weigh(check_weights(sample_weight, X.shape[0]), y, all_classes)
         targets = one_against_rest(y, all_classes)
@@ -216,8 +262,15 @@ class LinearClassifier(Classifies, ClassifierMixin, LinearModel):
         if not fresh and len(all_classes) > len(self.classes_):
             self._add_streams(all_classes)
         self.classes_, self.multilabel_ = all_classes, False
-        self.coef_, self.intercept_ = self._learn(problems)
-        return self
+        return self._learn(problems)
+
+    def _errors(self, learned: Learned, y: Any) -> Vector:
+        _, scores = learned
+        if len(scores) == 1:
+            found = self.classes_[(scores[0] > 0).astype(np.intp)]
+        else:
+            found = self.classes_[np.argmax(scores, axis=0)]
+        return (found != np.asarray(y).ravel()).astype(np.float64)
 
     def _add_streams(self, classes: NDArray[Any]) -> None:
         """Make a stream for each class that is new."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from skimlearn.estimators._base import LinearModel
 from skimlearn.estimators._checks import check_numbers, labels_of
 from skimlearn.estimators._parameters import PARAMETERS, documented
+from skimlearn.estimators._streams import EVERY, Learned, Streams
 from skimlearn.problem import check_weights
 
 __all__ = ["LinearRegressor"]
 
 
 @documented(parameters=PARAMETERS)
-class LinearRegressor(RegressorMixin, LinearModel):
+class LinearRegressor(RegressorMixin, Streams):
     """A linear regressor that says how good it is.
 
     It minimises ``alpha * r(w) + mean loss`` and reports, in ``result_.certificate``, by how much
@@ -103,17 +104,59 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         self
         """
+        began = time.perf_counter()
+        self._learn_batch(X, y, None, sample_weight)
+        self._settle(began)
+        return self
+
+    def fit_stream(
+        self, source: Any, *, checkpoint: Any = None, every: int = EVERY, resume: bool = False
+    ) -> LinearRegressor:
+        """Learn from a stream of blocks of rows in one pass and constant memory.
+
+        Rows are visited in random order within a block, so they should be well mixed over the
+        stream. Each is predicted before it is learned: ``result_.history`` has the errors of these
+        predictions (`Progressive`). ``max_seconds``, ``max_reads`` and the callback, which is
+        called after every block, end the pass early. With ``warm_start`` the stream goes on from
+        the former answer.
+
+        Parameters
+        ----------
+        source : RowStream, path, iterable of (X, y), generator, callable, Store, ...
+            Where the blocks of rows come from; see `RowStream`.
+        checkpoint : path or None
+            A file that holds the state after every so many rows, and at the end.
+        every : int, default=1_000_000
+            Rows between two checkpoints.
+        resume : bool, default=False
+            Go on from the checkpoint, if the file is there: with the same source and parameters
+            the answer is, to the last bit, that of a run that was never interrupted.
+
+        Returns
+        -------
+        self
+        """
+        options = {"checkpoint": checkpoint, "every": every, "resume": resume}
+        self._fit_stream(source, None, options)
+        return self
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Learned:
         check_numbers(y)
-        fresh = not hasattr(self, "coef_")
+        fresh = self._is_fresh()
         X, y = self._check_data(X, y, y_numeric=True, reset=fresh)
         weights = check_weights(sample_weight, X.shape[0])
         targets = np.ascontiguousarray(y, dtype=np.float64)
         problems = self._problems(X, [targets], [weights])
         if fresh or self._streams is None:
             self._begin_streams(1)
-        coef, bias = self._learn(problems)
+        return self._learn(problems)
+
+    def _errors(self, learned: Learned, y: Any) -> NDArray[np.float64]:
+        (problem,), (scores,) = learned
+        return (scores - problem.y) ** 2
+
+    def _set_weights(self, coef: NDArray[np.float64], bias: NDArray[np.float64]) -> None:
         self.coef_, self.intercept_ = coef[0], float(bias[0])
-        return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The predicted targets of rows X.

@@ -32,7 +32,7 @@ from skimlearn.data.tensors import (
     version,
     write_tensors,
 )
-from skimlearn.estimators._packing import Tensors, pack, pack_result, pack_texts
+from skimlearn.estimators._packing import Tensors, pack, pack_classes, pack_result, pack_texts
 from skimlearn.estimators._restoring import FORMAT, KEY, LAYOUTS, NAMES, build
 
 __all__ = ["load", "save"]
@@ -114,7 +114,7 @@ def _describe(model: Any) -> tuple[Tensors, dict[str, Any]]:
     if layout.weights == "coef_":
         tensors["intercept_"] = np.atleast_1d(_floats(model, "intercept_", tensors))
     if layout.classifies:
-        _pack_classes(np.asarray(model.classes_), tensors, attributes)
+        pack_classes(np.asarray(model.classes_), tensors, attributes)
     if hasattr(model, NAMES):
         attributes[NAMES] = pack_texts(np.asarray(model.feature_names_in_, object), NAMES, tensors)
     keep_dual = bool(parameters.get("warm_start", False))
@@ -139,15 +139,3 @@ def _floats(model: Any, name: str, tensors: Tensors) -> Array:
         raise ModelError(f"{name} must be an array of float32 or float64, not {values.dtype}")
     tensors[name] = values
     return values
-
-
-def _pack_classes(classes: Array, tensors: Tensors, attributes: dict[str, Any]) -> None:
-    if classes.dtype.kind in "biu" or classes.dtype in (np.float16, np.float32, np.float64):
-        tensors["classes_"] = classes
-    elif classes.dtype.kind in "OU":
-        attributes["classes_"] = pack_texts(classes, "classes_", tensors)
-    else:
-        raise ModelError(
-            f"classes_ of the dtype {classes.dtype} can't be stored: learn from classes that are "
-            "numbers, truth values or texts"
-        )

@@ -11,6 +11,7 @@ from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, pegasos, pgs, sgd
 from skimlearn.solvers._run import Callback, Start
+from skimlearn.solvers._stochastic import Stochastic
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -62,10 +63,7 @@ def solve(
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
     if batch_size is not None and solver not in ("pegasos", "pgs"):
-        raise ValueError(
-            f"batch_size={batch_size!r} has no meaning for solver={solver!r}: leave it None, or "
-            "use solver='pegasos' or 'pgs'"
-        )
+        raise _no_batches(solver, batch_size)
     if average is not None and solver in ("auto", "dual"):
         raise ValueError(
             f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
@@ -80,8 +78,37 @@ def solve(
         settings = sgd_settings(solver, average)
         return sgd.solve(problem, settings, budget, **common)
     module = pegasos if solver == "pegasos" else pgs
-    chosen = {"average": average or "tail", "batch_size": 1 if batch_size is None else batch_size}
-    return module.solve(problem, module.Settings(**chosen), budget, **common)
+    return module.solve(problem, _batched(module, average, batch_size), budget, **common)
+
+
+def _batched(module: Any, average: str | None, batch_size: int | None) -> Any:
+    size = 1 if batch_size is None else batch_size
+    return module.Settings(average=average or "tail", batch_size=size)
+
+
+def stream_method(
+    solver: str, average: str | None, batch_size: int | None
+) -> tuple[type[Stochastic], Any]:
+    """The class and the settings of a solver that learns from rows that pass by."""
+    if solver in ("auto", "sgd", "asgd", "casgd"):
+        if batch_size is not None:
+            raise _no_batches(solver, batch_size)
+        return sgd.Sgd, sgd_settings("asgd" if solver == "auto" else solver, average)
+    if solver not in ("pegasos", "pgs"):
+        raise ValueError(
+            f"solver={solver!r} can't learn from a stream, since it needs all rows at hand: use "
+            "solver='auto', 'sgd', 'asgd', 'casgd', 'pegasos' or 'pgs'"
+        )
+    if solver == "pegasos":
+        return pegasos.Pegasos, _batched(pegasos, average, batch_size)
+    return pgs.Pgs, _batched(pgs, average, batch_size)
+
+
+def _no_batches(solver: str, batch_size: int) -> ValueError:
+    return ValueError(
+        f"batch_size={batch_size!r} has no meaning for solver={solver!r}: leave it None, or use "
+        "solver='pegasos' or 'pgs'"
+    )
 
 
 def sgd_settings(solver: str, average: str | None) -> sgd.Settings:

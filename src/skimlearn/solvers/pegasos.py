@@ -103,6 +103,8 @@ class Pegasos(Stochastic):
     """Pegasos in progress."""
 
     name = "pegasos"
+    odd, even = ("z", "sums"), ("since",)
+    odd_state = (BIAS, BIASES)
 
     def __init__(
         self,
@@ -118,10 +120,11 @@ class Pegasos(Stochastic):
                 f"Pegasos has p=2 and no radius, not {problem.regularizer!r}: use solver='pgs', "
                 "'dual' or 'auto'"
             )
+        self.settings = settings
         self.batch_size = check_batch_size(settings.batch_size, problem.n)
         super().__init__(problem, ledger, settings.average, rng)
         self.sampling = check_sampling(settings.sampling)
-        self.t0 = first_step(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
+        self.t0 = self.safe() if settings.t0 is None else float(settings.t0)
         self.radius, self.squares = math.inf, np.zeros(0)
         if settings.project:
             self.squares = row_lengths(problem, ledger) ** 2
@@ -138,19 +141,38 @@ class Pegasos(Stochastic):
             self.state[BIAS] = problem.alpha * self.t0 * start.b
             self.recentre(start.w, start.b)
 
+    def safe(self) -> float:
+        return first_step(self.problem, self.ledger, self.rng)
+
+    def take(self, problem: Problem, ledger: Ledger) -> None:
+        super().take(problem, ledger)
+        self.batch_size = check_batch_size(self.settings.batch_size, problem.n)
+        self.slopes = np.zeros(self.batch_size)
+        if self.radius < math.inf:
+            self.squares = row_lengths(problem, ledger) ** 2
+
+    def slow_down(self, t0: float) -> None:
+        grown = (self.steps + t0) / (self.steps + self.t0) if self.steps + self.t0 > 0.0 else 1.0
+        settle_all(self.state[TOTAL], self.z, self.sums, self.since)
+        self.state[TOTAL] = 0.0
+        self.t0 = t0
+        self.z *= grown
+        self.state[BIAS] *= grown
+        self.state[SQUARE] *= grown * grown
+
     def move(self, order: Order) -> None:
         problem = self.problem
         _pegasos(
             problem.rows, problem.y, problem.weights, problem.loss, problem.alpha,
             problem.bias != "none", problem.bias == "regularized", self.centre, self.t0,
             self.radius, self.squares, order, self.z, self.sums, self.since, self.slopes,
-            self.pulls, self.state,
+            self.pulls, self.scores, self.state,
         )  # fmt: skip
         if self.radius < math.inf:
             self.state[SQUARE] = float(self.z @ self.z)  # no drift
 
     def last(self) -> tuple[Vector, float]:
-        scale = 1.0 / (self.problem.alpha * max(self.steps + self.t0, 1.0))
+        scale = 1.0 / (self.alpha * max(self.steps + self.t0, 1.0))
         return (
             self.z * (self.state[SCALE] * scale),
             float(self.state[BIAS]) * scale + self.centre,
@@ -161,8 +183,13 @@ class Pegasos(Stochastic):
         self.state[TOTAL] = 0.0
         return self.sums.copy(), float(self.state[BIASES])
 
+    def forget(self) -> None:
+        self.total()
+        self.sums[:] = 0.0
+        self.state[BIASES] = 0.0
+
     def recentre(self, w: Vector, b: float) -> None:
-        if self.problem.bias == "free":
+        if self.bias == "free":
             self.centre = b
             self.state[BIAS] = 0.0
 
@@ -176,11 +203,11 @@ def _loss_at_zero(problem: Problem) -> float:
 @kernel
 def _pegasos(
     rows, y, m, loss, alpha, has_bias, joint, centre, t0, radius, squares, order,
-    z, sums, since, slopes, pulls, state,
+    z, sums, since, slopes, pulls, scores, state,
 ):  # fmt: skip
     t, bias, scale, square = state[STEPS], state[BIAS], state[SCALE], state[SQUARE]
     total, biases = state[TOTAL], state[BIASES]
-    k = len(slopes)
+    k, scored = len(slopes), len(scores) > 0
     for begin in range(0, len(order), k):
         size = min(k, len(order) - begin)
         rate = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
@@ -191,7 +218,10 @@ def _pegasos(
             i = order[begin + s]
             if begin + s + AHEAD < len(order):
                 prefetch(rows, order[begin + s + AHEAD])
-            slopes[s] = loss.slope(coefficient * dot(rows, i, z) + rate * bias + centre, y[i])
+            p = coefficient * dot(rows, i, z) + rate * bias + centre
+            if scored:
+                scores[i] = p
+            slopes[s] = loss.slope(p, y[i])
             pulls[i] -= slopes[s]
         t += 1.0
         for s in range(size):

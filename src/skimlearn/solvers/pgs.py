@@ -22,6 +22,7 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
@@ -104,6 +105,8 @@ class Pgs(Stochastic):
     """The primal gradient solver in progress."""
 
     name = "pgs"
+    odd, even = ("lam", "phi", "sums"), ("since", "mirror")
+    odd_state = (BIAS, BIASES)
 
     def __init__(
         self,
@@ -114,15 +117,12 @@ class Pgs(Stochastic):
         start: Start | None = None,
     ) -> None:
         check_slope(problem)
+        self.settings = settings
         self.batch_size = check_batch_size(settings.batch_size, problem.n)
         super().__init__(problem, ledger, settings.average, rng)
         regularizer = problem.regularizer
         self.sampling = check_sampling(settings.sampling)
-        self.t0 = (
-            first_step(problem, ledger, rng, regularizer.exponent())
-            if settings.t0 is None
-            else float(settings.t0)
-        )
+        self.t0 = self.safe() if settings.t0 is None else float(settings.t0)
         self.lam = np.zeros(problem.d)
         self.phi = self.lam if regularizer.linear() else np.zeros(problem.d)
         self.mirror = mirror_state(max(1.0, problem.d * problem.n / max(1, ledger.total)))
@@ -139,7 +139,37 @@ class Pgs(Stochastic):
 
     def _inner(self) -> float:
         """What lam is multiplied with inside the link."""
-        return 1.0 if self.problem.regularizer.homogeneous() else 1.0 / float(self.state[DIVISOR])
+        return 1.0 if self.regularizer.homogeneous() else 1.0 / float(self.state[DIVISOR])
+
+    def safe(self) -> float:
+        return first_step(self.problem, self.ledger, self.rng, self.regularizer.exponent())
+
+    def take(self, problem: Problem, ledger: Ledger) -> None:
+        super().take(problem, ledger)
+        self.batch_size = check_batch_size(self.settings.batch_size, problem.n)
+        self.slopes = np.zeros(self.batch_size)
+
+    def slow_down(self, t0: float) -> None:
+        settle_all(self.state[TOTAL], self.phi, self.sums, self.since)
+        self.state[TOTAL] = 0.0
+        self.state[BIAS] *= (self.steps + 1.0 + t0) / (self.steps + 1.0 + self.t0)
+        divisor, self.t0 = self.alpha * (self.steps + 1.0 + t0), t0
+        self.lam *= divisor / self.state[DIVISOR]
+        self.state[DIVISOR] = divisor
+        refresh(self.regularizer, self._inner(), self.lam, self.phi, self.mirror)
+
+    def opposite(self) -> Stochastic:
+        other = super().opposite()
+        assert isinstance(other, Pgs)
+        if self.phi is self.lam:
+            other.phi = other.lam
+        return other
+
+    def restore(self, arrays: dict[str, NDArray[np.float64]]) -> None:
+        linear = self.phi is self.lam
+        super().restore(arrays)
+        if linear:
+            self.phi = self.lam
 
     def move(self, order: Order) -> None:
         problem = self.problem
@@ -147,13 +177,13 @@ class Pgs(Stochastic):
             problem.rows, problem.y, problem.weights, problem.loss, problem.regularizer,
             problem.alpha, problem.bias != "none", self.centre, self.t0, order,
             self.lam, self.phi, self.mirror, self.sums, self.since, self.slopes,
-            self.pulls, self.state,
+            self.pulls, self.scores, self.state,
         )  # fmt: skip
 
     def last(self) -> tuple[Vector, float]:
         factor = 1.0 / float(self.state[DIVISOR])
-        scale = self.problem.regularizer.scale(self.mirror[MASS], self.mirror[UNIT], factor)
-        rate = 1.0 / (self.problem.alpha * (self.steps + 1.0 + self.t0))
+        scale = self.regularizer.scale(self.mirror[MASS], self.mirror[UNIT], factor)
+        rate = 1.0 / (self.alpha * (self.steps + 1.0 + self.t0))
         return scale * self.phi, float(self.state[BIAS]) * rate + self.centre
 
     def total(self) -> tuple[Vector, float]:
@@ -161,8 +191,13 @@ class Pgs(Stochastic):
         self.state[TOTAL] = 0.0
         return self.sums.copy(), float(self.state[BIASES])
 
+    def forget(self) -> None:
+        self.total()
+        self.sums[:] = 0.0
+        self.state[BIASES] = 0.0
+
     def recentre(self, w: Vector, b: float) -> None:
-        if self.problem.bias == "free":
+        if self.bias == "free":
             self.centre = b
             self.state[BIAS] = 0.0
 
@@ -170,13 +205,13 @@ class Pgs(Stochastic):
 @kernel
 def _pgs(
     rows, y, m, loss, regularizer, alpha, has_bias, centre, t0, order,
-    lam, phi, mirror, sums, since, slopes, pulls, state,
+    lam, phi, mirror, sums, since, slopes, pulls, scores, state,
 ):  # fmt: skip
     t, bias, divisor = state[STEPS], state[BIAS], state[DIVISOR]
     total, biases = state[TOTAL], state[BIASES]
     inner = 1.0 if regularizer.homogeneous() else 1.0 / divisor
     scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0 / divisor)
-    k = len(slopes)
+    k, scored = len(slopes), len(scores) > 0
     for begin in range(0, len(order), k):
         size = min(k, len(order) - begin)
         b = bias / (alpha * (t + 1.0 + t0)) + centre
@@ -186,7 +221,10 @@ def _pgs(
             i = order[begin + s]
             if begin + s + AHEAD < len(order):
                 prefetch(rows, order[begin + s + AHEAD])
-            slopes[s] = loss.slope(scale * dot(rows, i, phi) + b, y[i])
+            p = scale * dot(rows, i, phi) + b
+            if scored:
+                scores[i] = p
+            slopes[s] = loss.slope(p, y[i])
             pulls[i] -= slopes[s]
         t += 1.0
         stale = False

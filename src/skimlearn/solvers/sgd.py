@@ -29,7 +29,6 @@ beta  a of the bias alone (it restarts when a free bias is recentred)
 
 from __future__ import annotations
 
-import copy
 import threading
 from dataclasses import dataclass
 
@@ -106,6 +105,9 @@ class Sgd(Stochastic):
 
     name = "sgd"
     averages = ("last", "mean", "tail")
+    odd, even = ("v", "u"), ("mean",)
+    odd_state = (A, BETA, C, Z, R, S)
+    numbers = (*Stochastic.numbers, "centres", "theta")
 
     def __init__(
         self,
@@ -131,7 +133,7 @@ class Sgd(Stochastic):
             self.name = "sgd"
         super().__init__(problem, ledger, settings.average, rng)
         self.sampling = check_sampling(settings.sampling)
-        self.t0 = shift(problem, ledger, rng) if settings.t0 is None else float(settings.t0)
+        self.t0 = self.safe() if settings.t0 is None else float(settings.t0)
         self.mean = np.zeros(problem.d if settings.centred else 0)
         if settings.centred:
             ledger.pass_over()
@@ -149,27 +151,30 @@ class Sgd(Stochastic):
             if problem.bias == "regularized":
                 self.state[BETA] = self.state[R] = -problem.alpha * self.t0 * start.b
 
+    def safe(self) -> float:
+        return shift(self.problem, self.ledger, self.rng)
+
     def move(self, order: Order) -> None:
         problem = self.problem
         _sgd(
             problem.rows, problem.y, problem.weights, problem.loss, problem.alpha,
             problem.bias != "none", self.centre, self.t0, order,
             self.mean if self.theta > 1.0 else self.mean[:0], self.theta,
-            self.v, self.u, self.pulls, self.state,
+            self.v, self.u, self.pulls, self.scores, self.state,
         )  # fmt: skip
         self.centres += self.centre * len(order)
         if self.theta > 1.0:
             self.state[Z] = float(self.v @ self.mean)  # no drift
 
     def last(self) -> tuple[Vector, float]:
-        scale = 1.0 / (self.problem.alpha * max(self.steps + self.t0, 1.0))
+        scale = 1.0 / (self.alpha * max(self.steps + self.t0, 1.0))
         w = -scale * self.v
         if self.theta > 1.0:
             w += (scale * self.state[A]) * self.mean
         return w, -self.state[R] * scale + self.centre
 
     def total(self) -> tuple[Vector, float]:
-        scale = 1.0 / self.problem.alpha
+        scale = 1.0 / self.alpha
         w = self.state[H] * self.v
         w -= self.u
         if self.theta > 1.0:
@@ -177,42 +182,39 @@ class Sgd(Stochastic):
         w *= -scale
         return w, -self.state[S] * scale + self.centres
 
+    def forget(self) -> None:
+        self.u[:] = 0.0
+        self.state[[C, H, S]] = 0.0
+        self.centres = 0.0
+
     def recentre(self, w: Vector, b: float) -> None:
-        if self.problem.bias == "free":
+        if self.bias == "free":
             self.centre = b + (float(w @ self.mean) if self.theta > 1.0 else 0.0)
             self.state[BETA] = 0.0
             self.state[R] = self.state[A] * (self.theta - 1.0) - self.state[Z]
 
-    def go_on_from(self, former: Sgd) -> None:
-        """Take over the state of a method that has visited other rows of the same stream."""
-        self.steps, self.centre, self.centres = former.steps, former.centre, former.centres
-        self.marks, self.next_mark = former.marks, former.next_mark
-        self.v, self.u, self.state = former.v.copy(), former.u.copy(), former.state.copy()
-        self.t0 = max(self.t0, former.t0)
-        # a larger shift rescales the sums: the iterate and the sum of iterates stay what they were
-        grown = (self.steps + self.t0) / max(self.steps + former.t0, 1e-300)
+    def slow_down(self, t0: float) -> None:
+        grown = (self.steps + t0) / max(self.steps + self.t0, 1e-300)
+        self.t0 = t0
         if len(self.u):
             self.u += self.state[H] * (grown - 1.0) * self.v
         self.v *= grown
-        self.state[[BETA, R]] *= grown
+        self.state[[A, BETA, Z, R]] *= grown
 
     def opposite(self) -> Sgd:
-        """The method that has seen the same rows with the opposite labels."""
-        other = copy.copy(self)
-        other.v, other.u, other.state = -self.v, -self.u, self.state.copy()
-        other.state[[A, BETA, C, Z, R, S]] *= -1.0
-        other.centre, other.centres = -self.centre, -self.centres
-        other.marks = [(steps, -w, -b) for steps, w, b in self.marks]
+        other = super().opposite()
+        assert isinstance(other, Sgd)
+        other.centres = -self.centres
         return other
 
 
 @kernel
 def _sgd(
-    rows, y, m, loss, alpha, has_bias, centre, t0, order, mean, theta, v, u, pulls, state
+    rows, y, m, loss, alpha, has_bias, centre, t0, order, mean, theta, v, u, pulls, scores, state
 ):  # fmt: skip
     a, beta, c, h = state[A], state[BETA], state[C], state[H]
     z, r, s, t = state[Z], state[R], state[S], state[STEPS]
-    centred, averaged = len(mean) > 0, len(u) > 0
+    centred, averaged, scored = len(mean) > 0, len(u) > 0, len(scores) > 0
     for at in range(len(order)):
         i = order[at]
         if at + AHEAD < len(order):
@@ -220,6 +222,8 @@ def _sgd(
         scale = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
         q = dot(rows, i, mean) if centred else 0.0
         p = centre - (dot(rows, i, v) + r - a * q) * scale
+        if scored:
+            scores[i] = p
         slope = loss.slope(p, y[i])
         g = m[i] * slope
         t += 1.0
