@@ -79,7 +79,9 @@ def game(
 
 
 def _payoffs(path: str) -> Any:
-    if kind_of(path) != "svmlight":
+    if not path.endswith(".csv"):
+        if kind_of(path) in ("svmlight", "stdin"):
+            raise ValueError(f"{path}: payoffs come as .npy, .npz or .csv, or in a store")
         return read(path).X
     import numpy as np
 
