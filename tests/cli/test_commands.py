@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from command_line import document, rows, skim, write_data
 
 import skimlearn
+from command_line import document, rows, skim, write_data
 
 TRAIN = ("--random-state", "0")
 
@@ -160,7 +160,9 @@ def test_predictions(data, model):
     assert head == "-1\t1"
     found = [[float(word) for word in line.split("\t")] for line in lines]
     assert found == loaded.predict_proba(X).tolist()
-    assert document("predict", model, data / "test.svm")["predictions"] == loaded.predict(X).tolist()
+    assert (
+        document("predict", model, data / "test.svm")["predictions"] == loaded.predict(X).tolist()
+    )
 
 
 def test_predictions_to_a_file_and_from_standard_input(data, model, tmp_path):
@@ -228,7 +230,9 @@ def test_a_path(data):
     table = skim("path", data / "store", *options).stdout
     assert "accuracy" in table
     assert "relative gap" in table
-    numbers = document("path", data / "numbers.svm", "--alphas", "2", "--test", data / "numbers.svm")
+    numbers = document(
+        "path", data / "numbers.svm", "--alphas", "2", "--test", data / "numbers.svm"
+    )
     assert numbers["path"][-1]["score"] > 0.9
 
 
@@ -285,7 +289,7 @@ def test_a_bench_compares_the_same_objective(data, file, loss, peers):
     names = [line["name"].split()[-1] for line in found["results"]]
     assert names[1:] == peers
     ours, peer = found["results"][:2]
-    bound = found["bound"]
+    bound = found["bound"] * (1 - 1e-12)
     assert bound <= ours["objective"] <= bound * (1 + 1e-5)
     assert bound <= peer["objective"] <= bound * 1.05  # LinearSVC penalises its bias
 

@@ -4,9 +4,9 @@ import inspect
 
 import pytest
 import typer
-from command_line import skim
 
 import skimlearn
+from command_line import skim
 from skimlearn.cli import _app, _signatures
 from skimlearn.cli._options import LEFT_OUT, given, options_of
 from skimlearn.cli._signatures import SOURCES, loss_names, parameters_of

@@ -210,7 +210,7 @@ def _load_npz(path: str) -> tuple[Any, Any]:
     from scipy import sparse
 
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             if "format" in arrays:
                 return sparse.load_npz(path), None
             if "X" not in arrays:

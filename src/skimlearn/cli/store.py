@@ -67,10 +67,12 @@ def _source(inputs: list[str], y: Any, target: str | None, parameters: dict[str,
 
 def _with_labels(path: str) -> Any:
     """A file of `scipy.sparse.save_npz` as it is; of arrays X and y, a block of both."""
-    import numpy as np
+    import zipfile
 
-    with np.load(path, allow_pickle=False) as arrays:
-        if "format" in arrays:
+    if not zipfile.is_zipfile(path):
+        return path  # which will be told
+    with zipfile.ZipFile(path) as archive:
+        if "X.npy" not in archive.namelist():
             return path
     data = read(path)
     return iter([(data.X, data.y)])

@@ -67,11 +67,11 @@ def train(
     if rows.y is None:
         raise ValueError(f"{data}: it has no labels; give them by --labels FILE")
     name, why = choose(model, parameters, rows.y)
-    if why:
-        out.note(f"learning a {name}, since {why} (--model chooses another)")
     import skimlearn
 
     estimator = getattr(skimlearn, name)(**parameters)
+    if why:
+        out.note(f"learning a {name}, since {why} (--model chooses another)")
     y = rows.y if name == "LinearRegressor" else as_classes(rows.y)
     read_seconds = time.perf_counter() - began
     split = _Split(replace(rows, y=y), holdout, name, parameters.get("random_state"))
