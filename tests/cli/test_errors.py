@@ -65,7 +65,6 @@ def test_labels(data, tmp_path):
     few = ("--labels", tmp_path / "few.txt")
     assert "2 labels, but 200 rows" in message("train", data / "rows.npy", *few)
     assert "only one class" in message("train", "-", input="1 1:1\n1 1:2\n")
-    assert "only a table" in message("train", data / "rows.svm", "--target", "y")
 
 
 def test_models(data, model, tmp_path):
@@ -139,12 +138,20 @@ def test_a_version_without_tables_says_so(tmp_path, monkeypatch):
         ("predict", "{}", "{}", "--scores", "--proba"),
         ("ingest", "{}", "{}", "store", "--labels", "{}"),
         ("report", "{}", "--json"),
+        ("train", "{}", "--target", "y"),
+        ("ingest", "{}", "store", "--encode", "a=text"),
+        ("info", "{}", "--missing", "0"),
     ],
 )
 def test_usage(data, arguments):
     done = skim(*(word.format(data / "rows.svm") for word in arguments), code=2)
     assert done.stdout == ""
     assert "Error" in done.stderr
+
+
+def test_ids_are_those_of_text(data):
+    skim("info", data / "store", "--zero-based", code=2)
+    assert document("info", "-", "--zero-based", input="1 0:1\n")["columns"] == 1
 
 
 def test_the_remedy_for_an_option_of_another_model(data):

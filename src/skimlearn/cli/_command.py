@@ -20,13 +20,14 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from skimlearn.cli._options import given, options_of
 from skimlearn.cli._output import Output
+from skimlearn.cli._reading import Reading, reading_options
 
 __all__ = ["FAILED", "INTERRUPTED", "PIPE", "TERMINATED", "UNCONVERGED", "app", "command"]
 
@@ -50,18 +51,25 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 
 
 def command(
-    name: str, *, panel: str, takes: Iterable[str] = (), leave_out: Iterable[str] = ()
+    name: str,
+    *,
+    panel: str,
+    takes: Iterable[str] = (),
+    leave_out: Iterable[str] = (),
+    reads: Sequence[str] = (),
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Make a function a command of ``skim``.
 
     Its first parameter is the `Output`; ``parameters``, if it has them, are the options of the
-    classes or functions that it takes. It returns its exit code, None for 0.
+    classes or functions that it takes, ``reading`` those that say how data are read. It returns its
+    exit code, None for 0.
     """
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         options = options_of(takes, leave_out)
         own = inspect.signature(function, eval_str=True).parameters
-        shown = [p for p in own.values() if p.name not in ("out", "parameters")]
+        shown = [p for p in own.values() if p.name not in ("out", "parameters", "reading")]
+        shown += reading_options(reads)
         shown += [option.parameter(key) for key, option in options.items()]
         for key, kind in (("json", Json), ("quiet", Quiet), ("debug", Debug)):
             shown.append(
@@ -75,6 +83,8 @@ def command(
             out = Output(as_json=values.pop("json"), quiet=values.pop("quiet"))
             if "parameters" in own:
                 values["parameters"] = given(options, {key: values.pop(key) for key in options})
+            if "reading" in own:
+                values["reading"] = Reading(**{key: values.pop(key) for key in reads})
             with guarded(out, debug):
                 code = function(out, **values)
                 out.finish()

@@ -23,38 +23,29 @@ from typing import Annotated, Any
 
 import typer
 
+from skimlearn.cli._reading import Reading
+
 __all__ = [
     "Data",
     "Input",
-    "Labels",
-    "Target",
-    "ZeroBased",
     "as_classes",
     "blocks",
     "fitted",
     "kind_of",
     "open_table",
     "read",
+    "read_labelled",
     "read_labels",
 ]
 
 MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "table", b"ARROW1": "table"}
 TABLE_NAMES = {".csv", ".tsv"}  # somewhere in the name, as in rows.csv.gz
 ROWS = 10_000  # of a block
+PLAIN = Reading()
 
 Input = Annotated[
     str,
     typer.Argument(metavar="DATA", help="A store, a file (svmlight, .npy, .npz, a table), or - ."),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option("--labels", metavar="FILE", help="Labels: .npy, or text with one in each line."),
-]
-Target = Annotated[
-    str | None, typer.Option("--target", metavar="COLUMN", help="The column of labels of a table.")
-]
-ZeroBased = Annotated[
-    bool, typer.Option("--zero-based", help="The ids of svmlight text begin at 0, not at 1.")
 ]
 
 
@@ -81,23 +72,21 @@ def kind_of(path: str) -> str:
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "svmlight")
 
 
-def read(
-    path: str, *, labels: str | None = None, target: str | None = None, zero_based: bool = False
-) -> Data:
-    """All rows of a file in memory, or a store, which stays on disk."""
+def read(path: str, reading: Reading = PLAIN, *, names: Any = None) -> Data:
+    """All rows of a file in memory, or a store, which stays on disk.
+
+    ``names`` are those of the columns of other data, as which a table is to be encoded.
+    """
     kind = kind_of(path)
     X: Any
     y: Any = None
-    names: Any = None
-    if target is not None and kind != "table":
-        raise ValueError(f"{path}: only a table has columns with names for --target")
     if kind == "store":
         from skimlearn import open_store
 
         X = open_store(path)
         y = X.y
     elif kind == "table":
-        X, y, names = _stacked(open_table(path, target))
+        X, y, names = _stacked(open_table(path, reading, names))
     elif kind == "npy":
         X = _load_npy(path)
     elif kind == "npz":
@@ -105,28 +94,34 @@ def read(
     else:
         from skimlearn import read_svmlight
 
-        X, y = read_svmlight(_source(path), zero_based=zero_based, n_jobs=-1)
+        X, y = read_svmlight(_source(path), zero_based=reading.zero_based, n_jobs=-1)
     if X.shape[0] == 0:
         raise ValueError(f"{path}: there are no rows in it")
-    return Data(X, y if labels is None else read_labels(labels), kind, names)
+    if reading.labels is not None:
+        y = read_labels(reading.labels)
+    return Data(X, y, kind, names if kind == "table" else getattr(X, "names", None))
 
 
-def blocks(
-    path: str,
-    model: Any,
-    *,
-    labels: str | None = None,
-    target: str | None = None,
-    zero_based: bool = False,
-) -> Iterator[tuple[Any, Any]]:
+def read_labelled(path: str, reading: Reading, test: str | None = None) -> Data:
+    """Rows to learn from; ``test`` is read with the same options later."""
+    reading.check(*(kind_of(p) for p in (path, test) if p is not None))
+    data = read(path, reading)
+    if data.y is None:
+        way = "--target COLUMN" if data.kind == "table" else "--labels FILE"
+        raise ValueError(f"{path}: it has no labels; give them by {way}")
+    return data
+
+
+def blocks(path: str, model: Any, reading: Reading = PLAIN) -> Iterator[tuple[Any, Any]]:
     """Rows and labels of a file, some at a time, as many columns wide as a model is.
 
     Text and tables are read in bounded memory. Rows that are narrower are filled up; what is beyond
     the width was not there when the model learned, and has no weight. The columns of a table are
     taken by their names.
     """
+    labels = reading.labels
     done, own = 0, None if labels is None else read_labels(labels)
-    for X, y in _pieces(path, model, target, zero_based):
+    for X, y in _pieces(path, model, reading):
         stop = done + X.shape[0]
         yield fitted(X, model.n_features_in_), y if own is None else own[done:stop]
         done = stop
@@ -136,33 +131,32 @@ def blocks(
         raise ValueError(f"{labels}: there are {len(own)} labels, but {path} has {done} rows")
 
 
-def _pieces(
-    path: str, model: Any, target: str | None, zero_based: bool
-) -> Iterator[tuple[Any, Any]]:
+def _pieces(path: str, model: Any, reading: Reading) -> Iterator[tuple[Any, Any]]:
     kind = kind_of(path)
     if kind in ("stdin", "svmlight"):
         from skimlearn import iter_svmlight
 
-        for block in iter_svmlight(_source(path), rows=ROWS, zero_based=zero_based, n_jobs=-1):
+        base = reading.zero_based
+        for block in iter_svmlight(_source(path), rows=ROWS, zero_based=base, n_jobs=-1):
             yield block[0], block[1]
         return
     if kind == "table":
-        yield from open_table(path, target, getattr(model, "feature_names_in_", None))
+        yield from open_table(path, reading, getattr(model, "feature_names_in_", None))
         return
-    data = read(path, zero_based=zero_based)
+    data = read(path)
     if kind == "store" and data.X.sparse and data.X.shape[1] != model.n_features_in_:
         yield from data.X.blocks(ROWS)
         return
     yield data.X, data.y
 
 
-def open_table(path: str, target: str | None, names: Any = None) -> Any:
+def open_table(path: str, reading: Reading, names: Any = None) -> Any:
     """A Parquet, Arrow or CSV file, to be read block by block."""
     import skimlearn
 
     if not hasattr(skimlearn, "Table"):
         raise ValueError(f"{path}: this version reads no tables; write svmlight text or .npz")
-    return skimlearn.Table(path, target=target, names=names)
+    return skimlearn.Table(path, **reading.table(names))
 
 
 def _stacked(table: Any) -> tuple[Any, Any, Any]:

@@ -6,21 +6,22 @@ import time
 from typing import Any
 
 from skimlearn.cli._command import UNCONVERGED, command
-from skimlearn.cli._inputs import Input, ZeroBased, read
+from skimlearn.cli._inputs import Input, kind_of, read
 from skimlearn.cli._models import Fit, described, facts_of, writable
 from skimlearn.cli._output import Output, facts, number, seconds
+from skimlearn.cli._reading import ROWS, Reading
 from skimlearn.cli.train import Output_, Strict
 
 __all__ = ["ball"]
 
 
-@command("ball", panel="Models", takes=["EnclosingBall"])
+@command("ball", panel="Models", takes=["EnclosingBall"], reads=ROWS)
 def ball(
     out: Output,
     data: Input,
     parameters: dict[str, Any],
+    reading: Reading,
     output: Output_ = None,
-    zero_based: ZeroBased = False,
     strict: Strict = False,
 ) -> int | None:
     """Find the smallest ball around the rows, or around most of them, to detect what is new.
@@ -30,8 +31,9 @@ def ball(
     from skimlearn import EnclosingBall
 
     writable(output)
+    reading.check(kind_of(data))
     began = time.perf_counter()
-    rows = read(data, zero_based=zero_based)
+    rows = read(data, reading)
     model = EnclosingBall(**parameters)
     fit = Fit(out, model, rows.names).run(rows.X)
     fit.save(output)

@@ -15,10 +15,11 @@ from typing import Annotated, Any
 import typer
 
 from skimlearn.cli._command import command
-from skimlearn.cli._inputs import Input, Labels, Target, ZeroBased, as_classes, read
+from skimlearn.cli._inputs import Input, as_classes, read_labelled
 from skimlearn.cli._models import choose
 from skimlearn.cli._output import Output, facts, grid, number, seconds
 from skimlearn.cli._progress import Progress
+from skimlearn.cli._reading import LABELLED, Reading
 
 __all__ = ["bench"]
 
@@ -28,15 +29,13 @@ ITERATIONS = 10_000  # that the peers may take
 
 @command(
     "bench", panel="Tools", takes=["LinearClassifier", "LinearRegressor"],
-    leave_out=["p", "radius", "average", "batch_size", "class_weight"],
+    leave_out=["p", "radius", "average", "batch_size", "class_weight"], reads=LABELLED,
 )  # fmt: skip
 def bench(
     out: Output,
     data: Input,
     parameters: dict[str, Any],
-    labels: Labels = None,
-    target: Target = None,
-    zero_based: ZeroBased = False,
+    reading: Reading,
     repeats: Annotated[int, typer.Option(min=1, help="The least time of so many fits counts.")] = 3,
 ) -> None:
     """Time skimlearn beside scikit-learn's solvers of the same objective, on your own data.
@@ -47,9 +46,7 @@ def bench(
 
     import skimlearn
 
-    rows = read(data, labels=labels, target=target, zero_based=zero_based)
-    if rows.y is None:
-        raise ValueError(f"{data}: it has no labels; give them by --labels FILE")
+    rows = read_labelled(data, reading)
     name, _ = choose("auto", parameters, rows.y)
     X = rows.X[:] if rows.kind == "store" else rows.X  # scikit-learn has no stores
     y = as_classes(rows.y) if name == "LinearClassifier" else np.asarray(rows.y, dtype=float)

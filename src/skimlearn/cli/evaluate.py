@@ -5,24 +5,23 @@ from __future__ import annotations
 import time
 
 from skimlearn.cli._command import command
-from skimlearn.cli._inputs import Input, Labels, Target, ZeroBased, blocks
+from skimlearn.cli._inputs import Input, blocks, kind_of
 from skimlearn.cli._models import load_model
 from skimlearn.cli._output import Output
 from skimlearn.cli._progress import Progress
+from skimlearn.cli._reading import Reading
 from skimlearn.cli._scoring import score, tables
 from skimlearn.cli.predict import Model
 
 __all__ = ["evaluate"]
 
 
-@command("evaluate", panel="Models")
+@command("evaluate", panel="Models", reads=("labels", "target", "missing", "zero_based"))
 def evaluate(
     out: Output,
     model: Model,
     data: Input,
-    labels: Labels = None,
-    target: Target = None,
-    zero_based: ZeroBased = False,
+    reading: Reading,
 ) -> None:
     """Compare a model's predictions with the labels of rows.
 
@@ -31,9 +30,9 @@ def evaluate(
     """
     began = time.perf_counter()
     loaded = load_model(model)
+    reading.check(kind_of(data))
     with Progress(out, "evaluating"):
-        parts = blocks(data, loaded, labels=labels, target=target, zero_based=zero_based)
-        found = score(loaded, parts)
+        found = score(loaded, blocks(data, loaded, reading))
     passed = time.perf_counter() - began
     out.tell(
         {"command": "evaluate", "model": model, "data": data, **found, "seconds": passed},

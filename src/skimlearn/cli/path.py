@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from skimlearn.cli._command import UNCONVERGED, command
-from skimlearn.cli._inputs import Input, Labels, Target, ZeroBased, as_classes, fitted, read
+from skimlearn.cli._inputs import Input, as_classes, fitted, read, read_labelled
 from skimlearn.cli._models import by_labels
 from skimlearn.cli._output import Output, count, grid, number, seconds
 from skimlearn.cli._progress import Progress
+from skimlearn.cli._reading import LABELLED, Reading
 from skimlearn.cli._scoring import score
 from skimlearn.cli.train import Strict
 
 __all__ = ["path"]
 
 
-@command("path", panel="Models", takes=["regularization_path"])
+@command("path", panel="Models", takes=["regularization_path"], reads=LABELLED)
 def path(
     out: Output,
     data: Input,
     parameters: dict[str, Any],
+    reading: Reading,
     test: Annotated[
         str | None, typer.Option(metavar="DATA", help="Rows to score each model on.")
     ] = None,
-    labels: Labels = None,
-    target: Target = None,
-    zero_based: ZeroBased = False,
     strict: Strict = False,
 ) -> int | None:
     """Solve a problem for many strengths alpha, each started at the last, each certified.
@@ -38,13 +38,13 @@ def path(
 
     from skimlearn import regularization_path
 
-    rows = read(data, labels=labels, target=target, zero_based=zero_based)
-    if rows.y is None:
-        raise ValueError(f"{data}: it has no labels; give them by --labels FILE")
+    rows = read_labelled(data, reading, test)
     classifies = by_labels(rows.y)[0] == "LinearClassifier"
     y = as_classes(rows.y) if classifies else rows.y
     parameters = {"loss": "hinge" if classifies else "squared"} | parameters
-    held = None if test is None else read(test, target=target, zero_based=zero_based)
+    held = None
+    if test is not None:
+        held = read(test, replace(reading, labels=None), names=rows.names)
     with Progress(out, "solving"):
         found = regularization_path(rows.X, y, **parameters)
     lines: list[list[str]] = []

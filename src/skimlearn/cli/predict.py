@@ -10,20 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from skimlearn.cli._command import command
-from skimlearn.cli._inputs import Input, ZeroBased, blocks
+from skimlearn.cli._inputs import Input, blocks, kind_of
 from skimlearn.cli._models import load_model, writable
 from skimlearn.cli._output import Output, facts
+from skimlearn.cli._reading import Reading
 
 __all__ = ["predict"]
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A saved model.")]
 
 
-@command("predict", panel="Models")
+@command("predict", panel="Models", reads=("missing", "zero_based"))
 def predict(
     out: Output,
     model: Model,
     data: Input,
+    reading: Reading,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where to; else standard output."),
@@ -34,7 +36,6 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Write the probability of each class (log loss).")
     ] = False,
-    zero_based: ZeroBased = False,
 ) -> None:
     """Predict a label for each row: one in each line, as they are read.
 
@@ -44,13 +45,14 @@ def predict(
         raise typer.BadParameter("--scores and --proba: give one of them")
     writable(output)
     loaded = load_model(model)
+    reading.check(kind_of(data))
     answer, head = _wanted(loaded, scores, proba)
     kept: list[Any] = []
     rows = 0
     with _lines(output, out) as write:
         if head:
             write(head + "\n")
-        for X, _ in blocks(data, loaded, zero_based=zero_based):
+        for X, _ in blocks(data, loaded, reading):
             values = answer(X)
             rows += len(values)
             if out.as_json and output is None:

@@ -11,26 +11,25 @@ from typing import Annotated, Any
 import typer
 
 from skimlearn.cli._command import command
-from skimlearn.cli._inputs import Labels, Target, ZeroBased, fitted, read
+from skimlearn.cli._inputs import fitted, kind_of, read
 from skimlearn.cli._models import load_model, writable
 from skimlearn.cli._output import Output, facts, size
+from skimlearn.cli._reading import Reading
 
 __all__ = ["report"]
 
 
-@command("report", panel="Tools")
+@command("report", panel="Tools", reads=("labels", "target", "missing", "zero_based"))
 def report(
     out: Output,
     models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Saved models.")],
+    reading: Reading,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
     ] = "-",
     test: Annotated[
         str | None, typer.Option(metavar="DATA", help="Rows to test the models on.")
     ] = None,
-    labels: Labels = None,
-    target: Target = None,
-    zero_based: ZeroBased = False,
 ) -> None:
     """Write an HTML page: certificates, convergence, weights and, with --test, predictions.
 
@@ -41,12 +40,15 @@ def report(
     writable(None if output == "-" else output)
     pages: Any = importlib.import_module("skimlearn.report")
 
-    held = None if test is None else read(test, labels=labels, target=target, zero_based=zero_based)
+    reading.check(*([] if test is None else [kind_of(test)]))
+    if reading.labels is not None and test is None:
+        raise typer.BadParameter("--labels belong to rows of --test DATA")
     entries = []
     for path in models:
         model = load_model(path)
         rows: dict[str, Any] = {}
-        if held is not None:
+        if test is not None:
+            held = read(test, reading, names=getattr(model, "feature_names_in_", None))
             rows = {"X": fitted(held.X, model.n_features_in_), "y": held.y}
         entries.append(pages.Entry(model, name=Path(path).stem, **rows))
     if output == "-":

@@ -10,15 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from skimlearn.cli._command import command
-from skimlearn.cli._inputs import Labels, Target, kind_of, open_table, read, read_labels
+from skimlearn.cli._inputs import kind_of, open_table, read, read_labels
 from skimlearn.cli._models import described, facts_of, load_model
 from skimlearn.cli._output import Output, facts, seconds, size
 from skimlearn.cli._progress import Progress
+from skimlearn.cli._reading import LABELLED, Reading
 
 __all__ = ["check", "info", "ingest"]
 
 
-@command("ingest", panel="Data", takes=["Store.create"])
+@command("ingest", panel="Data", takes=["Store.create"], reads=LABELLED[:-1])
 def ingest(
     out: Output,
     inputs: Annotated[
@@ -27,8 +28,7 @@ def ingest(
     ],
     store: Annotated[str, typer.Argument(metavar="STORE", help="The folder to make.")],
     parameters: dict[str, Any],
-    labels: Labels = None,
-    target: Target = None,
+    reading: Reading,
 ) -> None:
     """Make a store of files: by rows and by columns, larger than memory, opened at once.
 
@@ -38,12 +38,10 @@ def ingest(
 
     parameters = {"n_jobs": -1} | parameters
     began = time.perf_counter()
-    y = None if labels is None else read_labels(labels)
+    y = None if reading.labels is None else read_labels(reading.labels)
+    source = _source(inputs, y, reading, parameters)
     with Progress(out, "ingesting") as progress:
-        made = Store.create(
-            store, _source(inputs, y, target, parameters), _own_labels(inputs, y),
-            progress=progress.built, **parameters,
-        )  # fmt: skip
+        made = Store.create(store, source, y, progress=progress.built, **parameters)
     passed = time.perf_counter() - began
     out.tell(
         {"command": "ingest", "store": store, **_shape(made), "seconds": passed},
@@ -51,18 +49,23 @@ def ingest(
     )
 
 
-def _source(inputs: list[str], y: Any, target: str | None, parameters: dict[str, Any]) -> Any:
+def _source(inputs: list[str], y: Any, reading: Reading, parameters: dict[str, Any]) -> Any:
     """What `Store.create` takes: one file as it is, or the blocks of several."""
     kinds = [kind_of(path) for path in inputs]
+    reading.check(*kinds)
     if len(inputs) == 1 and kinds[0] != "stdin":
         if kinds[0] == "store":
             return read(inputs[0]).X
         if kinds[0] == "table":
-            return open_table(inputs[0], target)
+            return open_table(inputs[0], reading)
         return _with_labels(inputs[0]) if kinds[0] == "npz" and y is None else inputs[0]
     if y is not None:
         raise typer.BadParameter("--labels is for one .npy or .npz file")
-    return _blocks(inputs, kinds, target, parameters)
+    names = None
+    if set(kinds) == {"table"}:  # the others are encoded as the first is
+        names = open_table(inputs[0], reading).names
+        parameters["names"] = names
+    return _blocks(inputs, kinds, reading, names, parameters)
 
 
 def _with_labels(path: str) -> Any:
@@ -78,18 +81,13 @@ def _with_labels(path: str) -> Any:
     return iter([(data.X, data.y)])
 
 
-def _own_labels(inputs: list[str], y: Any) -> Any:
-    return y if len(inputs) == 1 else None
-
-
 def _blocks(
-    inputs: list[str], kinds: list[str], target: str | None, parameters: dict[str, Any]
+    inputs: list[str], kinds: list[str], reading: Reading, names: Any, parameters: dict[str, Any]
 ) -> Iterator[tuple[Any, Any]]:
     import sys
 
     from skimlearn import iter_svmlight
 
-    names = None  # of the first table: the others are encoded as it is
     for path, kind in zip(inputs, kinds, strict=True):
         if kind in ("stdin", "svmlight"):
             source: Any = getattr(sys.stdin, "buffer", sys.stdin) if kind == "stdin" else path
@@ -99,9 +97,7 @@ def _blocks(
         elif kind == "store":
             yield from read(path).X.blocks()
         elif kind == "table":
-            table = open_table(path, target, names)
-            names = table.names
-            yield from table
+            yield from open_table(path, reading, names)
         else:
             data = read(path)
             yield data.X, data.y
@@ -125,18 +121,20 @@ def check(
     )
 
 
-@command("info", panel="Data")
+@command("info", panel="Data", reads=LABELLED[1:])
 def info(
     out: Output,
     thing: Annotated[str, typer.Argument(metavar="PATH", help="A store, a model or a data file.")],
-    target: Target = None,
+    reading: Reading,
 ) -> None:
     """Say what a store, a model or a file of data holds."""
     if thing != "-" and not Path(thing).is_dir() and _is_model(thing):
+        reading.check()
         model = load_model(thing)
         out.tell({"command": "info", "path": thing, **described(model)}, facts(facts_of(model)))
         return
-    data = read(thing, target=target)
+    reading.check(kind_of(thing))
+    data = read(thing, reading)
     found = _shape(data.X) if data.kind == "store" else _matrix(data.X)
     found |= _labels(data.y)
     lines = _lines(data.X) if data.kind == "store" else _matrix_lines(found)

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from skimlearn.cli._command import UNCONVERGED, command
-from skimlearn.cli._inputs import Data, Input, Labels, Target, ZeroBased, as_classes, blocks, read
+from skimlearn.cli._inputs import Data, Input, as_classes, blocks, read_labelled
 from skimlearn.cli._models import MODELS, Fit, choose, described, facts_of, writable
 from skimlearn.cli._output import Output, facts, seconds
+from skimlearn.cli._reading import LABELLED, Reading
 from skimlearn.cli._scoring import score, summary
 
 __all__ = ["train"]
@@ -27,11 +28,12 @@ Strict = Annotated[
 ]
 
 
-@command("train", panel="Models", takes=MODELS.values())
+@command("train", panel="Models", takes=MODELS.values(), reads=LABELLED)
 def train(
     out: Output,
     data: Input,
     parameters: dict[str, Any],
+    reading: Reading,
     output: Output_ = None,
     model: Annotated[
         str,
@@ -48,9 +50,6 @@ def train(
         float | None,
         typer.Option(metavar="PART", help="Score the model on this part of the rows, left out."),
     ] = None,
-    labels: Labels = None,
-    target: Target = None,
-    zero_based: ZeroBased = False,
     strict: Strict = False,
 ) -> int | None:
     """Learn a model, with a certificate of how far from the best one it can be.
@@ -63,9 +62,7 @@ def train(
         raise typer.BadParameter("--test and --holdout: give one of them")
     writable(output)
     began = time.perf_counter()
-    rows = read(data, labels=labels, target=target, zero_based=zero_based)
-    if rows.y is None:
-        raise ValueError(f"{data}: it has no labels; give them by --labels FILE")
+    rows = read_labelled(data, reading, test)
     name, why = choose(model, parameters, rows.y)
     import skimlearn
 
@@ -79,7 +76,7 @@ def train(
     fit.save(output)
     found = None
     if test is not None:
-        found = score(estimator, blocks(test, estimator, target=target, zero_based=zero_based))
+        found = score(estimator, blocks(test, estimator, replace(reading, labels=None)))
     elif holdout is not None:
         found = score(estimator, split.held_out())
     total = time.perf_counter() - began
