@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skimlearn.cli._signatures import Parameter, loss_names, parameters_of
+from skimlearn.cli._signatures import Parameter, parameters_of
 
 __all__ = ["Option", "given", "options_of"]
 
@@ -42,28 +42,20 @@ class Option:
     @property
     def flag(self) -> bool:
         """Whether it has no value."""
-        return self.first.kind == "bool"
+        return self.first.sort == "bool"
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The words it may be, those of any class, if there are no others."""
-        if self.first.kind.startswith("float32"):
-            return ("float32", "float64")
-        if self.first.kind.endswith(" or Loss"):
-            return loss_names()
         listed = [p.choices for p in self.parameters.values()]
         return tuple(dict.fromkeys(word for words in listed for word in words)) * all(listed)
 
     @property
     def metavar(self) -> str:
-        kind = self.first.kind
-        if self.choices:
-            return "|".join(self.choices)
-        if "sequence" in kind:
-            return "COUNT|LIST"
-        if kind.startswith("dict"):
-            return "balanced|CLASS=WEIGHT,..."
-        return {"float": "NUMBER", "int": "COUNT"}.get(re.split(r"\W", kind)[0], "NAME")
+        """What help shows in the place of a value."""
+        names = {"float": "NUMBER", "int": "COUNT", "list": "COUNT|LIST", "word": "NAME"}
+        names |= {"weights": "balanced|CLASS=WEIGHT,...", "float or word": "NUMBER|NAME"}
+        return "|".join(self.choices) or names[self.first.sort]
 
     @property
     def panel(self) -> str:
@@ -84,19 +76,12 @@ class Option:
 
     def convert(self, text: str) -> Any:
         """The value of a text; ValueError if it has none."""
-        kind = self.first.kind
+        nothing = text.lower() == "none" and any(p.optional for p in self.parameters.values())
         if self.choices:
-            if text not in (*self.choices, *(["none"] if "None" in kind else [])):
+            if text not in self.choices and not nothing:
                 raise ValueError(f"must be one of {', '.join(self.choices)}")
-            return None if text == "none" and text not in self.choices else text
-        if text.lower() == "none" and any("None" in p.kind for p in self.parameters.values()):
-            return None
-        if "sequence" in kind:
-            return [_number(part) for part in text.split(",")] if "," in text else _either(text)
-        if kind.startswith("dict"):
-            return text if text == "balanced" else _weights(text)
-        convert: dict[str, Callable[[str], Any]] = {"float": _number, "int": _whole}
-        return convert.get(re.split(r"\W", kind)[0], str)(text)
+            return text if text in self.choices else None
+        return None if nothing else CONVERT[self.first.sort](text)
 
     def parameter(self, name: str) -> inspect.Parameter:
         """The parameter of a typer command that stands for it."""
@@ -168,12 +153,18 @@ def _whole(text: str) -> int:
     return int(value)
 
 
-def _either(text: str) -> Any:
-    value = _number(text)
-    return int(text) if text.isdigit() else [value]
+def _list(text: str) -> Any:
+    """How many, or which: 11, or 0.1,0.01."""
+    return int(text) if text.isdigit() else [_number(part) for part in text.split(",")]
 
 
-def _weights(text: str) -> dict[Any, float]:
+def _number_or_word(text: str) -> Any:
+    return text if text.isalpha() else _number(text)
+
+
+def _weights(text: str) -> Any:
+    if text == "balanced":
+        return text
     pairs = [part.rpartition("=") for part in text.split(",")]
     if not all(equals and name for name, equals, _ in pairs):
         raise ValueError("must be 'balanced', or weights as in -1=1,1=10")
@@ -187,3 +178,13 @@ def _label(text: str) -> Any:
     except ValueError:
         return text
     return int(value) if value.is_integer() else value
+
+
+CONVERT: dict[str, Callable[[str], Any]] = {
+    "float": _number,
+    "int": _whole,
+    "word": str,
+    "list": _list,
+    "weights": _weights,
+    "float or word": _number_or_word,
+}

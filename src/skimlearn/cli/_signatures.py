@@ -35,17 +35,37 @@ class Parameter:
     """A parameter as it is documented."""
 
     name: str
+    annotation: str  # as in the signature: "float | None"
+    default: str  # as in the signature: "0.001"; empty if there is none
     kind: str  # as in the docstring: "float or None"
-    default: str  # as in the source: "1e-3"; empty if there is none
     text: str
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words it may be, if there are no others."""
-        listed = re.match(r"\{(.*?)\}", self.kind)
-        if listed is None or "..." in self.kind or " or " in self.kind.replace(" or None", ""):
-            return ()
-        return tuple(re.findall(r'"(.*?)"', listed.group(1)))
+        """The words it may be, if there are no others; objects have no words."""
+        listed = re.fullmatch(r"\{(.*)\}((?: or [A-Z]\w*)*)", self.kind)
+        if self.kind.startswith("float32"):
+            return ("float32", "float64")
+        if self.kind.endswith(" or Loss"):
+            return loss_names()
+        return () if listed is None else tuple(re.findall(r'"(.*?)"', listed.group(1)))
+
+    @property
+    def optional(self) -> bool:
+        """Whether it may be None."""
+        return "None" in re.findall(r"\w+", f"{self.annotation} {self.kind}")
+
+    @property
+    def sort(self) -> str:
+        """What its text is converted to; empty if texts can't say it."""
+        if self.choices:
+            return "word"
+        types = " | ".join(sorted(set(self.annotation.split(" | ")) - {"None"}))
+        known = {"str": "word", "float | str": "float or word"}
+        if types in ("float", "int", "bool", *known):
+            return known.get(types, types)
+        documented = {"int or sequence of float": "list", "int, ": "int", "dict, ": "weights"}
+        return next((s for start, s in documented.items() if self.kind.startswith(start)), "")
 
 
 @functools.cache
@@ -64,8 +84,8 @@ def parameters_of(name: str) -> dict[str, Parameter]:
         others = parameters_of(LIKE[name])
         documented = {n: (p.kind, p.text) for n, p in others.items()} | documented
     return {
-        parameter: Parameter(parameter, documented[parameter][0], default, documented[parameter][1])
-        for parameter, default in _signature(taken)
+        parameter: Parameter(parameter, annotation, default, *documented[parameter])
+        for parameter, annotation, default in _signature(taken)
         if parameter in documented
     }
 
@@ -124,11 +144,15 @@ def _documented(text: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _signature(function: ast.FunctionDef) -> list[tuple[str, str]]:
-    """Names and defaults, the latter as they are written."""
+def _signature(function: ast.FunctionDef) -> list[tuple[str, str, str]]:
+    """Names, annotations and defaults, as they are written."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     given = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
     pairs = list(zip(positional, given, strict=True))
     pairs += list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-    return [(a.arg, "" if d is None else ast.unparse(d)) for a, d in pairs if a.arg != "self"]
+    return [(a.arg, _written(a.annotation), _written(default)) for a, default in pairs]
+
+
+def _written(node: ast.expr | None) -> str:
+    return "" if node is None else ast.unparse(node)
