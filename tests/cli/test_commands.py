@@ -236,6 +236,20 @@ def test_a_path(data):
     assert numbers["path"][-1]["score"] > 0.9
 
 
+def test_an_interrupted_path_shows_what_it_has(data, monkeypatch):
+    from dataclasses import replace
+
+    from skimlearn.estimators import path
+
+    solve, stopped = path.choose.solve, skimlearn.Status.INTERRUPTED
+    monkeypatch.setattr(
+        path.choose, "solve", lambda *given, **more: replace(solve(*given, **more), status=stopped)
+    )
+    done = skim("path", data / "store", "--alphas", "1e-1,1e-2", code=130)
+    assert "interrupted: the path ends at alpha=0.1" in done.stderr
+    assert "0.1" in done.stdout
+
+
 def test_a_ball(data, tmp_path):
     found = document("ball", data / "rows.svm", "-o", tmp_path / "ball", "--contamination", "0.1")
     model = skimlearn.load(tmp_path / "ball")

@@ -14,7 +14,7 @@ import typer
 
 from skimlearn.cli._command import INTERRUPTED, TERMINATED
 from skimlearn.cli._options import options_of
-from skimlearn.cli._output import Output, count, number, seconds
+from skimlearn.cli._output import Output, count, number, percent, seconds
 from skimlearn.cli._progress import Progress
 
 __all__ = [
@@ -214,7 +214,7 @@ def facts_of(model: Any) -> list[tuple[str, str]]:
             (
                 "certificate",
                 f"at most {number(certificate.gap, 2)} from the optimum "
-                f"({number(100 * certificate.relative_gap, 2)} %)"
+                f"({percent(certificate.relative_gap)})"
                 + (f", but for a chance of {certificate.failure:g}" if certificate.failure else ""),
             ),
         ]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Output", "count", "facts", "grid", "number", "plain", "seconds", "size"]
+__all__ = ["Output", "count", "facts", "grid", "number", "percent", "plain", "seconds", "size"]
 
 WIDE = 200  # columns of a table that no terminal shows
 
@@ -100,6 +100,11 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 def number(value: float, digits: int = 4) -> str:
     """A number with so many digits; a dash if there is none."""
     return f"{value:.{digits}g}" if math.isfinite(value) else "-"
+
+
+def percent(part: float) -> str:
+    """A part of something."""
+    return f"{100 * part:.0f} %" if 0.1 <= part < math.inf else f"{number(100 * part, 2)} %"
 
 
 def count(value: float) -> str:

@@ -17,7 +17,7 @@ import typer
 from skimlearn.cli._command import command
 from skimlearn.cli._inputs import Input, as_classes, read_labelled
 from skimlearn.cli._models import choose
-from skimlearn.cli._output import Output, facts, grid, number, seconds
+from skimlearn.cli._output import Output, facts, grid, number, percent, seconds
 from skimlearn.cli._progress import Progress
 from skimlearn.cli._reading import LABELLED, Reading
 
@@ -81,7 +81,7 @@ def bench(
         [
             line["name"],
             number(line["objective"], 6),
-            number(100 * line["above_bound"], 2) + " %",
+            percent(line["above_bound"]),
             seconds(line["seconds"]),
             f"{line['seconds'] / found[0]['seconds']:.1f} x",
         ]
@@ -112,7 +112,10 @@ def _timed(model: Any, X: Any, y: Any) -> float:
         warnings.simplefilter("ignore")
         began = time.perf_counter()
         model.fit(X, y)
-        return time.perf_counter() - began
+        passed = time.perf_counter() - began
+    if hasattr(model, "result_") and model.result_.status.name == "INTERRUPTED":
+        raise KeyboardInterrupt
+    return passed
 
 
 def _warm(model: Any, X: Any, y: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skimlearn.cli._command import UNCONVERGED, command
+from skimlearn.cli._command import INTERRUPTED, UNCONVERGED, command
 from skimlearn.cli._inputs import Input, as_classes, fitted, read, read_labelled
 from skimlearn.cli._models import by_labels
 from skimlearn.cli._output import Output, count, grid, number, seconds
@@ -78,6 +78,8 @@ def path(
     if held is not None:
         document["best_alpha"] = max(steps, key=lambda s: s["score"])["alpha"]
     out.tell(document, grid(head, lines))
+    if steps[-1]["status"] == "INTERRUPTED":
+        return INTERRUPTED
     reached = all(step["status"] == "CONVERGED" for step in steps)
     return UNCONVERGED if strict and not reached else None
 
