@@ -192,6 +192,11 @@ def test_a_folder_that_may_only_be_read(data, tmp_path):
     assert "ermission" in message("ingest", data / "rows.svm", folder / "store")
 
 
+def test_a_folder_that_the_system_calls_locked(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "can't be written to" in message("train", data / "rows.svm", "-o", tmp_path / "model")
+
+
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_former_model(data, model, monkeypatch, call):
     before = model.read_bytes()
@@ -205,7 +210,7 @@ def test_a_full_disk_leaves_the_former_model(data, model, monkeypatch, call):
         ("predict", model, data / "rows.svm", "-o", model),
         ("export", model, model, "--format", "liblinear"),
     ):
-        assert "No space left on device" in message(*command)
+        assert message(*command) == f"skim: {model}: No space left on device\n"
         assert model.read_bytes() == before
     assert not list(data.glob("*.part"))
 

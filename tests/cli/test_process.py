@@ -96,6 +96,13 @@ def test_a_closed_pipe_is_no_error(data, tmp_path):
     assert process.wait(60) == 141
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_standard_output_on_a_full_disk(data):
+    with open("/dev/full", "w") as full:
+        code, _, err = ended(start("info", data / "store", "--json", stdout=full))
+    assert (code, err) == (1, "skim: No space left on device\n")
+
+
 # ---------------------------------------------------------------------------------------- signals
 
 

@@ -132,8 +132,10 @@ def _ended(out: Output, text: str, code: int, debug: bool) -> typer.Exit:
 
         traceback.print_exc(file=sys.stderr)
     out.fail(text, code)
-    with contextlib.suppress(BrokenPipeError):
+    try:
         out.finish()
+    except OSError:  # a closed pipe, a full disk
+        _forget_stdout()
     return typer.Exit(code)
 
 

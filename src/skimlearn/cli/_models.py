@@ -26,6 +26,7 @@ __all__ = [
     "facts_of",
     "load_model",
     "writable",
+    "writing",
 ]
 
 MODELS = {
@@ -124,7 +125,7 @@ class Fit:
     def save(self, path: str | None) -> None:
         """Write the model, undisturbed by a second Ctrl-C, and say so if it is not complete."""
         if path is not None:
-            with _undisturbed():
+            with _undisturbed(), writing(path):
                 self.model.save(path)
         if self.code:
             where = "it was not saved, since no -o was given" if path is None else f"saved: {path}"
@@ -147,6 +148,17 @@ def _undisturbed() -> Iterator[None]:
     finally:
         for which, handler in former:
             signal.signal(which, handler)
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Name the file in errors of the system that do not, as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def writable(path: str | None) -> None:

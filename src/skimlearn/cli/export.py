@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from skimlearn.cli._command import command
-from skimlearn.cli._models import load_model, writable
+from skimlearn.cli._models import load_model, writable, writing
 from skimlearn.cli._output import Output, facts, size
 from skimlearn.cli.predict import Model
 
@@ -44,18 +44,21 @@ def export(
         raise typer.BadParameter(f"{what} says nothing: choose --format onnx or liblinear")
     writable(output)
     loaded: Any = load_model(model)
-    if chosen == "onnx":
-        from skimlearn import export_onnx
-
-        export_onnx(loaded, output, dtype=dtype)
-    elif chosen == "liblinear":
-        from skimlearn import write_liblinear
-
-        write_liblinear(loaded, output)
-    else:
-        loaded.save(output)
+    with writing(output):
+        _write(loaded, output, chosen, dtype)
     length = Path(output).stat().st_size
     out.tell(
         {"command": "export", "model": model, "output": output, "format": chosen, "bytes": length},
         facts([("written", output), ("format", chosen), ("size", size(length))]),
     )
+
+
+def _write(model: Any, path: str, format: str, dtype: str) -> None:
+    from skimlearn import export_onnx, write_liblinear
+
+    if format == "onnx":
+        export_onnx(model, path, dtype=dtype)
+    elif format == "liblinear":
+        write_liblinear(model, path)
+    else:
+        model.save(path)

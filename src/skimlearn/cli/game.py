@@ -9,7 +9,7 @@ import typer
 
 from skimlearn.cli._command import INTERRUPTED, UNCONVERGED, command
 from skimlearn.cli._inputs import kind_of, read
-from skimlearn.cli._models import REACHED, writable
+from skimlearn.cli._models import REACHED, writable, writing
 from skimlearn.cli._output import Output, count, facts, number, seconds
 from skimlearn.cli._progress import Progress
 from skimlearn.cli.train import Strict
@@ -97,7 +97,7 @@ def _save(path: str, result: Any) -> None:
     from skimlearn.data._replacing import replacing
 
     certificate = result.certificate
-    with replacing(path) as file:
+    with writing(path), replacing(path) as file:
         np.savez(file, x=result.x, p=result.p, lower=certificate.lower, upper=certificate.upper)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from skimlearn.cli._command import command
 from skimlearn.cli._inputs import Input, blocks, kind_of
-from skimlearn.cli._models import load_model, writable
+from skimlearn.cli._models import load_model, writable, writing
 from skimlearn.cli._output import Output, facts
 from skimlearn.cli._reading import Reading
 
@@ -108,5 +108,5 @@ def _lines(output: str | None, out: Output) -> Iterator[Callable[[str], Any]]:
         return
     from skimlearn.data._replacing import replacing
 
-    with replacing(output) as file:
+    with writing(output), replacing(output) as file:
         yield lambda text: file.write(text.encode("utf-8"))

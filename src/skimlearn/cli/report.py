@@ -12,7 +12,7 @@ import typer
 
 from skimlearn.cli._command import command
 from skimlearn.cli._inputs import fitted, kind_of, read
-from skimlearn.cli._models import load_model, writable
+from skimlearn.cli._models import load_model, writable, writing
 from skimlearn.cli._output import Output, facts, size
 from skimlearn.cli._reading import Reading
 
@@ -54,7 +54,8 @@ def report(
     if output == "-":
         sys.stdout.write(pages.page(entries))
         return
-    pages.write(entries, output)
+    with writing(output):
+        pages.write(entries, output)
     length = Path(output).stat().st_size
     again = shlex.join(["skim", "report", *models, "-o", output])
     out.tell(

@@ -11,7 +11,7 @@ import typer
 
 from skimlearn.cli._command import command
 from skimlearn.cli._inputs import kind_of, open_table, read, read_labels
-from skimlearn.cli._models import described, facts_of, load_model
+from skimlearn.cli._models import by_labels, described, facts_of, load_model, writing
 from skimlearn.cli._output import Output, facts, seconds, size
 from skimlearn.cli._progress import Progress
 from skimlearn.cli._reading import LABELLED, Reading
@@ -40,7 +40,7 @@ def ingest(
     began = time.perf_counter()
     y = None if reading.labels is None else read_labels(reading.labels)
     source = _source(inputs, y, reading, parameters)
-    with Progress(out, "ingesting") as progress:
+    with Progress(out, "ingesting") as progress, writing(store):
         made = Store.create(store, source, y, progress=progress.built, **parameters)
     passed = time.perf_counter() - began
     out.tell(
@@ -195,8 +195,6 @@ def _labels(y: Any) -> dict[str, Any]:
     if y is None:
         return {"labels": False}
     import numpy as np
-
-    from skimlearn.cli._models import by_labels
 
     return {
         "labels": True,
