@@ -56,6 +56,7 @@ from numba.extending import (
 # which is infinite for a subnormal c.
 FAST = {"reassoc", "contract", "nsz"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+ON_TOP = ("__main__.py", "cli", "report")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,7 +66,8 @@ def cache_directory() -> Path | None:
     """Where machine code is kept: one folder per state of the package's source; None if unwritable.
 
     Numba notices a change in the file of a kernel, but not in the files that the kernel calls
-    into. A folder named after all of the source closes that gap.
+    into. A folder named after all of the source closes that gap; but for the layers on top, which
+    no kernel can call into.
     """
     root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     if not root:
@@ -75,6 +77,8 @@ def cache_directory() -> Path | None:
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] in ON_TOP:
+            continue
         digest.update(str(path.relative_to(package)).encode())
         digest.update(path.read_bytes())
     folder = Path(root) / "skimlearn" / digest.hexdigest()[:16]

@@ -88,6 +88,25 @@ def test_weights_of_the_rows_are_passed_on():
     np.testing.assert_allclose(weighted.coefs[0], single.coef_, rtol=1e-6)
 
 
+def test_an_interrupt_ends_the_path(monkeypatch):
+    from dataclasses import replace
+
+    from skimlearn.estimators import path as module
+
+    solve = module.choose.solve
+
+    def interrupted(problem, *arguments, **options):
+        result = solve(problem, *arguments, **options)
+        return replace(result, status=Status.INTERRUPTED) if problem.alpha < 0.5 else result
+
+    monkeypatch.setattr(module.choose, "solve", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: the path ends at alpha=0.1"):
+        path = regularization_path(X, NUMBERS, loss="squared", alphas=ALPHAS, random_state=0)
+    assert path.alphas.tolist() == [1.0, 0.1]
+    assert path.coefs.shape == (2, D)
+    assert len(path.results) == len(path.intercepts) == 2
+
+
 def test_norms_other_than_the_second():
     path = regularization_path(X, NUMBERS, loss="squared", alphas=[1.0, 0.1], p=1.2, tol=1e-3)
     assert all(certificate.relative_gap <= 1e-3 for certificate in path.certificates)

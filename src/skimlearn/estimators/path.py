@@ -137,6 +137,13 @@ def regularization_path(
         here = problem.with_alpha(float(alpha))
         result = choose.solve(here, solver, budget=budget, seed=rng, start=start)
         results.append(result)
+        if result.status is Status.INTERRUPTED:
+            warnings.warn(
+                f"interrupted: the path ends at alpha={alpha:g}, the best answer found so far",
+                UserWarning,
+                stacklevel=2,
+            )
+            break
         start = Start(result.x, result.bias, result.p)
     short = [r for r in results if r.status in (Status.EPOCHS, Status.STALLED)]
     if tol is not None and short:
@@ -147,7 +154,7 @@ def regularization_path(
             stacklevel=2,
         )
     return Path(
-        alphas=grid,
+        alphas=grid[: len(results)],
         coefs=np.stack([result.x for result in results]),
         intercepts=np.array([result.bias for result in results]),
         results=results,
