@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import html
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skimlearn._words import amount, duration, number, percent
 from skimlearn.data.ledger import Reads
 
 __all__ = ["Budget", "Certificate", "Record", "Result", "Status"]
@@ -98,6 +101,9 @@ class Certificate:
     True
     >>> Certificate(primal=0.20, dual=0.25, maximize=True).upper
     0.25
+    >>> print(Certificate(primal=0.50, dual=0.49).words)
+    The answer has the value 0.5, and no answer has one below 0.49: it is at most 2 % (0.01) above
+    the optimum. This is proven.
     """
 
     primal: float
@@ -126,6 +132,27 @@ class Certificate:
         if self.gap <= 0.0:
             return 0.0
         return self.gap / abs(self.primal) if self.primal != 0.0 else math.inf
+
+    @property
+    def words(self) -> str:
+        """What the certificate says, as a sentence or two."""
+        if not math.isfinite(self.primal):
+            return "There is no certificate: the answer was not checked against the data."
+        value, side = number(self.primal), "above" if self.maximize else "below"
+        if not math.isfinite(self.dual):
+            return f"The answer has the value {value}; a bound of the optimum is not known yet."
+        gap = max(self.gap, 0.0)
+        part = f"{percent(self.relative_gap)} ({number(gap)})" if self.primal else number(gap)
+        other = "below" if self.maximize else "above"
+        sure = (
+            "This is proven."
+            if self.failure <= 0.0
+            else f"This fails in at most {percent(self.failure)} of all runs."
+        )
+        return (
+            f"The answer has the value {value}, and no answer has one {side} "
+            f"{number(self.dual)}: it is at most {part} {other} the optimum. {sure}"
+        )
 
 
 @dataclass(frozen=True)
@@ -184,3 +211,51 @@ class Result:
     status: Status
     history: list[Record] = field(repr=False)
     solver: str = ""
+
+    def report(self, path: Any = None, *, name: str | None = None) -> str | None:
+        """A page about the result that works offline: see `skimlearn.report`.
+
+        A model's own method ``report`` shows more than that of its result: weights with their
+        names, and how good predictions are.
+
+        Parameters
+        ----------
+        path : str, PathLike or None
+            Where to write it; None returns the HTML.
+        name : str or None
+            What to call the result; None: its solver.
+
+        Returns
+        -------
+        str or None
+        """
+        from skimlearn.report import Entry, page, write  # a door upward; see 0019-report.md
+
+        entry = Entry(self, name=name)
+        if path is None:
+            return page(entry)
+        write(entry, path)
+        return None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        lines = {
+            "value": number(self.certificate.primal),
+            "bound of the optimum": number(self.certificate.dual),
+            "gap": f"{number(self.certificate.gap)} ({percent(self.certificate.relative_gap)})",
+            "entries read": f"{amount(self.reads.nnz)}, and {amount(self.reads.certificate)} "
+            "for certificates",
+            "epochs": number(self.epochs),
+            "time": duration(self.seconds),
+            "solver": self.solver or "not known",
+        }
+        if not math.isfinite(self.certificate.primal):
+            for name in ("value", "bound of the optimum", "gap"):
+                del lines[name]
+        rows = "".join(
+            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+            for name, text in lines.items()
+        )
+        said = html.escape(f"{self.certificate.words} It stopped because {self.status.value}.")
+        return f"<div><p>{said}</p><table>{rows}</table></div>"
