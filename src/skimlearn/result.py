@@ -16,6 +16,8 @@ from skimlearn.data.ledger import Reads
 
 __all__ = ["Budget", "Certificate", "Record", "Result", "Status"]
 
+ROUNDING = 1e-12  # a relative gap of less than this says no more than that numbers are rounded
+
 
 class Status(enum.Enum):
     """Why a solver stopped.
@@ -141,9 +143,6 @@ class Certificate:
         value, side = number(self.primal), "above" if self.maximize else "below"
         if not math.isfinite(self.dual):
             return f"The answer has the value {value}; a bound of the optimum is not known yet."
-        gap = max(self.gap, 0.0)
-        part = f"{percent(self.relative_gap)} ({number(gap)})" if self.primal else number(gap)
-        other = "below" if self.maximize else "above"
         sure = (
             "This is proven."
             if self.failure <= 0.0
@@ -151,8 +150,15 @@ class Certificate:
         )
         return (
             f"The answer has the value {value}, and no answer has one {side} "
-            f"{number(self.dual)}: it is at most {part} {other} the optimum. {sure}"
+            f"{number(self.dual)}: it is {self._nearness()}. {sure}"
         )
+
+    def _nearness(self) -> str:
+        if self.relative_gap < ROUNDING:
+            return "the optimum, up to rounding"
+        gap = f"{number(self.gap)}"
+        part = f"{percent(self.relative_gap)} ({gap})" if self.primal != 0.0 else gap
+        return f"at most {part} {'below' if self.maximize else 'above'} the optimum"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from skimlearn.report import _charts, _sections
+from skimlearn.report import _charts, _facts, _sections
 from skimlearn.report._quality import Quality, margins, quality
 from skimlearn.report._sections import escape, tag
 from skimlearn.report.entry import Entry
@@ -22,10 +22,9 @@ def build(entries: Sequence[Entry], title: str) -> str:
     tables = {
         "figures": _sections.comparison(entries, found),
         "weights": _sections.weights(entries),
-        "confusion": _sections.confusions(entries, found),
-        "classes": _sections.per_class(entries, found),
-        "data": _sections.data_table(entries),
-        "repeat": _sections.repeat(entries),
+        "test": _sections.tests(entries, found),
+        "data": _facts.data_table(entries),
+        "repeat": _facts.repeat(entries),
     }
     body = (
         tag("header", tag("h1", escape(title)))
@@ -112,7 +111,7 @@ def _place(name: str, title: str = "", note: str = "") -> str:
 
 NOSCRIPT = "<noscript>The charts need JavaScript; the tables do not.</noscript>"
 
-X_AXES = {"seconds": "seconds", "epochs": "epochs", "reads": "entries read"}
+X_AXES = {"reads": "entries read", "epochs": "epochs", "seconds": "seconds"}
 Y_AXES = {
     "relative": "gap, relative",
     "gap": "gap",
@@ -165,9 +164,7 @@ def _test(data: dict[str, Any], tables: dict[str, str]) -> str:
         )
         if any(data[name])
     )
-    inner = tables["confusion"] + tables["classes"]
-    if charts:
-        inner += tag("div", charts, class_="columns")
+    inner = tables["test"] + (tag("div", charts, class_="columns") if charts else "")
     return _section("On rows that were not learned from", inner)
 
 

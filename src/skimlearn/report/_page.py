@@ -32,7 +32,7 @@ def page(entries: Any, *, title: str = "skimlearn report") -> str:
     >>> from skimlearn import LinearRegressor
     >>> from skimlearn.report import page
     >>> model = LinearRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0])
-    >>> "at most" in page(model)
+    >>> "It stopped because the target gap was reached." in page(model)
     True
     """
     found = as_entries(entries)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import html
 import math
-import platform
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
 from skimlearn._words import amount, duration, number, percent
 from skimlearn.report._quality import Quality
 from skimlearn.report.entry import Entry
+from skimlearn.result import ROUNDING
 
 __all__ = [
     "cards",
     "comparison",
-    "confusions",
-    "data_table",
+    "escape",
     "feature_name",
-    "per_class",
-    "repeat",
+    "named",
+    "side_by_side",
+    "tag",
+    "tests",
     "weights",
 ]
 
@@ -69,7 +68,9 @@ def cards(entries: Sequence[Entry]) -> str:
 def _card(entry: Entry, k: int) -> str:
     certificate = entry.result.certificate
     known = math.isfinite(certificate.primal) and math.isfinite(certificate.dual)
-    if known and math.isfinite(certificate.relative_gap):
+    if known and certificate.relative_gap < ROUNDING:
+        big, small = "0 %", "from the optimum, up to rounding"
+    elif known and math.isfinite(certificate.relative_gap):
         side = "below" if certificate.maximize else "above"
         big, small = percent(certificate.relative_gap), f"{side} the optimum, at most"
     elif known:
@@ -93,7 +94,7 @@ def _distance(entry: Entry) -> str:
     if p != 2.0 or not isinstance(alpha, float) or not math.isfinite(gap) or entry.weights is None:
         return ""
     off, size = math.sqrt(2.0 * max(gap, 0.0) / alpha), float(np.linalg.norm(entry.weights))
-    if off > size:
+    if off > size or entry.result.certificate.relative_gap < ROUNDING:
         return ""
     return f"The weights, of length {number(size)}, are within {number(off)} of the best ones."
 
@@ -114,12 +115,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], class_: str = "") 
 
 def comparison(entries: Sequence[Entry], found: Sequence[Quality | None]) -> str:
     """All figures, one column for each entry."""
-    columns = [_figures(e, q) for e, q in zip(entries, found, strict=True)]
+    return side_by_side(entries, [_figures(e, q) for e, q in zip(entries, found, strict=True)])
+
+
+def side_by_side(entries: Sequence[Entry], columns: list[dict[str, str]]) -> str:
+    """Facts of some entries, a column for each; one column stands for all."""
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows = [
         [escape(name), *(escape(column.get(name, "—")) for column in columns)] for name in names
     ]
-    return table(["", *(named(e, k) for k, e in enumerate(entries))], rows, "figures")
+    head = ["", *(named(e, k) for k, e in enumerate(entries))] if len(columns) > 1 else []
+    return table(head, rows, "figures")
 
 
 def _figures(entry: Entry, found: Quality | None) -> dict[str, str]:
@@ -153,7 +159,9 @@ def _figures(entry: Entry, found: Quality | None) -> dict[str, str]:
 def weights(entries: Sequence[Entry]) -> str:
     """The largest weights, with bars to the left and to the right."""
     parts = [_weights(e, k, len(entries) > 1) for k, e in enumerate(entries)]
-    return tag("div", "".join(parts), class_="columns") if any(parts) else ""
+    if len(entries) == 1 or not any(parts):
+        return "".join(parts)
+    return tag("div", "".join(parts), class_="columns")
 
 
 def _weights(entry: Entry, k: int, several: bool) -> str:
@@ -161,9 +169,13 @@ def _weights(entry: Entry, k: int, several: bool) -> str:
     if vectors is None or not vectors.any():
         return ""
     most = MOST_WEIGHTS if len(vectors) == 1 else FEW_WEIGHTS
-    parts = []
-    for label, w in list(zip(entry.outputs, vectors, strict=True))[:MOST_VECTORS]:
-        parts.append(_bars(w, feature_name(entry), most, label))
+    what = "label " if getattr(entry.model, "multilabel_", False) else "class "
+    parts = [
+        tag("div", _bars(w, feature_name(entry), most, label and what + label))
+        for label, w in list(zip(entry.outputs, vectors, strict=True))[:MOST_VECTORS]
+    ]
+    if not several and len(parts) > 1:
+        parts = [tag("div", "".join(parts), class_="columns")]
     head = tag("h3", named(entry, k)) if several else ""
     rest = len(vectors) - MOST_VECTORS
     note = tag("p", f"and {rest} more weight vectors", class_="note") if rest > 0 else ""
@@ -187,19 +199,24 @@ def _bars(w: NDArray[Any], name: Any, most: int, label: str) -> str:
 # ---------------------------------------------------------------------------------------- the test
 
 
-def confusions(entries: Sequence[Entry], found: Sequence[Quality | None]) -> str:
-    """Tables of what was predicted for what it was."""
+def tests(entries: Sequence[Entry], found: Sequence[Quality | None]) -> str:
+    """What was predicted for what it was, and what is right of each class."""
     parts = []
     for k, (entry, one) in enumerate(zip(entries, found, strict=True)):
-        if one is not None and one.confusion is not None:
-            head = tag("h3", named(entry, k)) if len(entries) > 1 else ""
-            parts.append(tag("div", head + _confusion(one)))
+        inner = [part(one) for part in (_confusion, _per_class)] if one is not None else []
+        if not any(inner):
+            continue
+        if len(entries) > 1:
+            parts.append(tag("div", tag("h3", named(entry, k)) + "".join(inner)))
+        else:
+            parts.extend(tag("div", part) for part in inner if part)
     return tag("div", "".join(parts), class_="columns") if parts else ""
 
 
 def _confusion(found: Quality) -> str:
     counts = found.confusion
-    assert counts is not None
+    if counts is None:
+        return ""
     sums = np.maximum(counts.sum(axis=1), 1)
     rows = []
     for i, name in enumerate(found.classes):
@@ -220,104 +237,9 @@ def _confusion(found: Quality) -> str:
     return table(head, rows, "confusion") + note
 
 
-def per_class(entries: Sequence[Entry], found: Sequence[Quality | None]) -> str:
-    """Precision and recall of each class."""
-    parts = []
-    for k, (entry, one) in enumerate(zip(entries, found, strict=True)):
-        if one is None or not one.per_class:
-            continue
-        rows = [
-            [escape(name), f"{a:.3f}", f"{b:.3f}", f"{c:.3f}", amount(n)]
-            for name, a, b, c, n in one.per_class
-        ]
-        head = tag("h3", named(entry, k)) if len(entries) > 1 else ""
-        columns = ["class", "precision", "recall", "F1", "rows"]
-        parts.append(tag("div", head + table(columns, rows, "figures")))
-    return tag("div", "".join(parts), class_="columns") if parts else ""
-
-
-# ---------------------------------------------------------------------------------------- the data
-
-
-def data_table(entries: Sequence[Entry]) -> str:
-    """What the data is like."""
-    columns = [_data(entry) for entry in entries]
-    names = list(dict.fromkeys(name for column in columns for name in column))
+def _per_class(found: Quality) -> str:
     rows = [
-        [escape(name), *(escape(column.get(name, "—")) for column in columns)] for name in names
+        [escape(name), f"{a:.3f}", f"{b:.3f}", f"{c:.3f}", amount(n)]
+        for name, a, b, c, n in found.per_class
     ]
-    head = ["", *(named(e, k) for k, e in enumerate(entries))] if len(entries) > 1 else []
-    return table(head, rows, "figures")
-
-
-def _data(entry: Entry) -> dict[str, str]:
-    lines = {"columns": amount(entry.width)}
-    rows = getattr(entry.model, "n_rows_seen_", None)
-    if rows and entry.X_train is None:
-        lines["rows learned from"] = amount(rows)
-    for word, X, y in (
-        ("learned from", entry.X_train, entry.y_train),
-        ("tested on", entry.X, entry.y),
-    ):
-        if X is None:
-            continue
-        shape = getattr(X, "shape", None) or np.shape(X)
-        lines[f"rows {word}"] = amount(shape[0])
-        stored = getattr(X, "nnz", None)
-        if stored is not None:
-            size = max(1, shape[0] * shape[1])
-            lines[f"entries {word}"] = f"{amount(stored)} ({100.0 * stored / size:.2g} % of all)"
-        if hasattr(X, "dtype"):
-            lines[f"kind of numbers {word}"] = str(X.dtype)
-        if y is None:
-            y = getattr(X, "y", None)
-        if y is not None and np.ndim(y) == 1 and len(y):
-            lines[f"targets {word}"] = _targets(np.asarray(y), is_classifier(entry.estimator))
-    return lines
-
-
-def _targets(y: NDArray[Any], classes: bool) -> str:
-    if classes or y.dtype.kind not in "iuf":
-        values, counts = np.unique(y, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:6].tolist()
-        parts = [f"{values[k]}: {100.0 * counts[k] / len(y):.1f} %" for k in order]
-        rest = len(values) - len(order)
-        return ", ".join(parts) + (f", and {rest} more classes" if rest else "")
-    return (
-        f"{number(float(y.min()))} to {number(float(y.max()))}, "
-        f"mean {number(float(y.mean()))}, deviation {number(float(y.std()))}"
-    )
-
-
-# ----------------------------------------------------------------------------------- to repeat it
-
-
-def repeat(entries: Sequence[Entry]) -> str:
-    """What to run to get the same."""
-    parts = []
-    for k, entry in enumerate(entries):
-        head = tag("h3", named(entry, k)) if len(entries) > 1 else ""
-        note = ""
-        if entry.command is None and _unseeded(entry.estimator):
-            note = tag(
-                "p", "No seed was set (random_state): another run draws other numbers.",
-                class_="note",
-            )  # fmt: skip
-        parts.append(head + tag("pre", tag("code", escape(_command(entry)))) + note)
-    packages = ", ".join(f"{name} {version(name)}" for name in ("skimlearn", "numpy", "numba"))
-    made = f"Made with {packages} and Python {platform.python_version()} on {platform.machine()}."
-    return "".join(parts) + tag("p", escape(made), class_="note")
-
-
-def _unseeded(model: Any) -> bool:
-    return model is not None and model.get_params().get("random_state", 0) is None
-
-
-def _command(entry: Entry) -> str:
-    if entry.command is not None:
-        return entry.command
-    if entry.estimator is None:
-        return "No command is known for a bare result: give Entry(..., command=...)."
-    name = type(entry.estimator).__name__
-    made = entry.estimator.__repr__(N_CHAR_MAX=10**9)
-    return f"from skimlearn import {name}\n\nmodel = {made}\nmodel.fit(X_train, y_train)"
+    return table(["class", "precision", "recall", "F1", "rows"], rows, "figures") if rows else ""

@@ -1,9 +1,9 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const axes = { seconds: "seconds", epochs: "epochs", reads: "entries read to learn" };
+  const axes = { reads: "entries read to learn", epochs: "epochs", seconds: "seconds" };
   const dashes = ["solid", "dash", "dot", "dashdot"];
-  const state = { x: "seconds", y: "relative", logx: false, logy: true };
+  const state = { x: "reads", y: "relative", logx: false, logy: true };
 
   // Plotly takes some tags in names for markup: names are shown as they are.
   const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -12,13 +12,22 @@
   const color = (k) => css("--c" + (k % 8));
   const dash = (k) => dashes[Math.floor(k / 8) % dashes.length];
   const faint = (hex, part) => hex + Math.round(255 * part).toString(16).padStart(2, "0");
-  const title = (k, label) => short(data.names[k]) + (label ? " · " + short(label) : "");
+  const several = data.names.length > 1;
+  const centres = (edges) => edges.slice(1).map((e, i) => (e + edges[i]) / 2);
+  const title = (k, label) => [several || !label ? short(data.names[k]) : "", label ? short(label) : ""].filter(Boolean).join(" · ");
 
   function axis(text, more) {
     return Object.assign({
       title: { text, standoff: 8, font: { size: 13 } }, gridcolor: css("--line"), zeroline: false,
-      linecolor: css("--line"), automargin: true, exponentformat: "power", ticks: "",
+      linecolor: css("--line"), automargin: true, exponentformat: "SI", ticks: "",
     }, more);
+  }
+
+  // A log scale over several powers of ten has labels at the powers only.
+  function logAxis(text, traces, side, more) {
+    const values = traces.flatMap((t) => t[side]).filter((v) => v > 0);
+    const wide = values.length && Math.max(...values) / Math.min(...values) > 30;
+    return axis(text, Object.assign({ type: "log", exponentformat: "power" }, wide ? { dtick: 1 } : {}, more));
   }
 
   function draw(name, traces, x, y, more) {
@@ -30,7 +39,7 @@
       font: { family: "system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, sans-serif", size: 12, color: css("--ink") },
       margin: { l: 10, r: 10, t: 8, b: 10 }, xaxis: x, yaxis: y,
       showlegend: traces.filter((t) => t.showlegend !== false).length > 1,
-      legend: narrow ? { orientation: "h", y: -0.25, x: 0 } : { x: 1.01, y: 1 },
+      legend: narrow ? { orientation: "h", y: -0.25, x: 0 } : { x: 1.01, y: 1, traceorder: "normal" },
       hoverlabel: { namelength: 40 }, dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
     }, more);
     Plotly.react(place, traces, layout, { displaylogo: false, responsive: true, displayModeBar: false });
@@ -63,19 +72,20 @@
         })));
       });
     });
-    draw("convergence", traces, axis(axes[state.x], { type: state.logx ? "log" : "linear", rangemode: state.logx ? "normal" : "tozero" }),
-      axis(text, { type: state.logy ? "log" : "linear" }));
+    draw("convergence", traces,
+      state.logx ? logAxis(axes[state.x], traces, "x") : axis(axes[state.x], { rangemode: "tozero" }),
+      state.logy ? logAxis(text, traces, "y") : axis(text));
   }
 
   function margins() {
     const traces = [];
-    data.margins.forEach((parts, k) => parts.forEach((part, r) => {
-      const x = part.edges.slice(1).map((e, i) => (e + part.edges[i]) / 2);
+    data.margins.forEach((parts, k) => parts.forEach((part) => {
+      const x = centres(part.edges);
       const train = part.label === "train";
       traces.push({
         type: "scatter", mode: "lines", x, y: part.share, name: title(k, part.label),
         line: { shape: "hvh", color: color(k), width: 2, dash: train ? "dot" : "solid" },
-        fill: train ? "none" : "tozeroy", fillcolor: faint(color(k), 0.15),
+        visible: train && several ? "legendonly" : true, fill: train ? "none" : "tozeroy", fillcolor: faint(color(k), 0.15),
       });
     }));
     draw("margins", traces, axis("margin", { zeroline: true, zerolinecolor: css("--soft") }), axis("part of the rows", { rangemode: "tozero" }));
@@ -84,8 +94,8 @@
   function path() {
     const traces = [];
     data.path.forEach((one, k) => one && one.lines.forEach((l, r) => traces.push(
-      line(one.alphas, l.weights, r, { name: data.names.length > 1 ? title(k, l.label) : short(l.label), line: { color: color(r), width: 2, dash: dashes[k % 4] } }))));
-    draw("path", traces, axis("alpha", { type: "log", autorange: "reversed" }), axis("weight"));
+      line(one.alphas, l.weights, r, { name: title(k, l.label), line: { color: color(r), width: 2, dash: dashes[k % 4] } }))));
+    draw("path", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("weight"));
   }
 
   function search() {
@@ -96,7 +106,7 @@
       traces.push({ type: "scatter", mode: "lines", x: l.alphas, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: faint(color(c), 0.15), showlegend: false, hoverinfo: "skip" });
       traces.push(line(l.alphas, l.mean, c, { name: title(k, l.label) }));
     }));
-    draw("search", traces, axis("alpha", { type: "log", autorange: "reversed" }), axis("score"));
+    draw("search", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("score"));
   }
 
   const diagonal = () => ({ type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: css("--soft"), width: 1, dash: "dot" }, showlegend: false, hoverinfo: "skip" });
@@ -106,7 +116,7 @@
     const traces = [diagonal()];
     data.roc.forEach((curves, k) => curves.forEach((c, r) => traces.push({
       type: "scatter", mode: "lines", x: c.x, y: c.y, name: title(k, c.label) + " · area " + c.area.toFixed(4),
-      line: { color: color(data.names.length > 1 ? k : r), width: 2, dash: data.names.length > 1 ? dashes[r % 4] : "solid" },
+      line: { color: color(several ? k : r), width: 2, dash: several ? dashes[r % 4] : "solid" },
     })));
     draw("roc", traces, unit("others taken for it"), unit("found"), below());
   }
@@ -119,10 +129,18 @@
 
   function residuals() {
     const traces = [];
-    data.residuals.forEach((one, k) => one && traces.push({
-      type: "scatter", mode: "markers", x: one.x, y: one.y, name: title(k), marker: { color: faint(color(k), 0.55), size: 5 },
-    }));
-    draw("residuals", traces, axis("prediction"), axis("target − prediction", { zeroline: true, zerolinecolor: css("--soft") }), below());
+    data.residuals.forEach((one, k) => {
+      if (!one) return;
+      const bins = one.histogram;
+      traces.push({ type: "scatter", mode: "markers", x: one.x, y: one.y, name: title(k), marker: { color: faint(color(k), 0.55), size: 5 } });
+      traces.push({
+        type: "scatter", mode: "lines", x: bins.share, y: centres(bins.edges), xaxis: "x2", showlegend: false,
+        line: { shape: "vhv", color: color(k), width: 1.5 }, fill: "tozerox", fillcolor: faint(color(k), 0.15), hoverinfo: "skip",
+      });
+    });
+    draw("residuals", traces, axis("prediction", { domain: [0, 0.82] }),
+      axis("target − prediction", { zeroline: true, zerolinecolor: css("--soft") }),
+      Object.assign(below(), { xaxis2: axis("", { domain: [0.84, 1], showticklabels: false, showgrid: false, rangemode: "tozero" }) }));
   }
 
   const below = () => ({ legend: { orientation: "h", y: -0.2, x: 0 } });
