@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["amount", "duration", "number", "percent"]
+__all__ = ["amount", "apart", "duration", "number", "percent"]
 
 
-def number(value: float) -> str:
-    """Four significant digits.
+def number(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits, four at least.
 
     Examples
     --------
@@ -17,9 +17,27 @@ def number(value: float) -> str:
     """
     if not math.isfinite(value):
         return str(float(value)).replace("-", "−").replace("inf", "∞")
-    if abs(value) >= 1000.0 and abs(value) < 1e15:
-        return f"{value:,.0f}".replace("-", "−")
-    return f"{value:.4g}".replace("-", "−") if value < 0.0 else f"{value:.4g}"
+    digits = max(4, digits)
+    size, sign = abs(value), "−" if value < 0.0 else ""
+    if 1000.0 <= size < 1e15:
+        places = max(0, digits - 1 - math.floor(math.log10(size)))
+        return f"{sign}{size:,.{places}f}"
+    return f"{sign}{size:.{digits}g}"
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers, with as many digits as it takes to see how far they are apart, four or more.
+
+    Examples
+    --------
+    >>> apart(0.5, 0.49), apart(1.00001, 1.0), apart(2.0, 2.0)
+    (('0.5', '0.49'), ('1.00001', '1'), ('2', '2'))
+    """
+    if math.isfinite(one) and math.isfinite(other) and one != other:
+        part = abs(one - other) / max(abs(one), abs(other))
+        digits = min(15, math.ceil(-math.log10(part)) + 2)
+        return number(one, digits), number(other, digits)
+    return number(one), number(other)
 
 
 def percent(part: float) -> str:

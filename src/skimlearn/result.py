@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._words import amount, duration, number, percent
+from skimlearn._words import amount, apart, duration, number, percent
 from skimlearn.data.ledger import Reads
 
 __all__ = ["Budget", "Certificate", "Record", "Result", "Status"]
@@ -140,7 +140,7 @@ class Certificate:
         """What the certificate says, as a sentence or two."""
         if not math.isfinite(self.primal):
             return "There is no certificate: the answer was not checked against the data."
-        value, side = number(self.primal), "above" if self.maximize else "below"
+        value, bound = apart(self.primal, self.dual)
         if not math.isfinite(self.dual):
             return f"The answer has the value {value}; a bound of the optimum is not known yet."
         sure = (
@@ -149,14 +149,14 @@ class Certificate:
             else f"This fails in at most {percent(self.failure)} of all runs."
         )
         return (
-            f"The answer has the value {value}, and no answer has one {side} "
-            f"{number(self.dual)}: it is {self._nearness()}. {sure}"
+            f"The answer has the value {value}, and no answer has one "
+            f"{'above' if self.maximize else 'below'} {bound}: it is {self._nearness()}. {sure}"
         )
 
     def _nearness(self) -> str:
         if self.relative_gap < ROUNDING:
             return "the optimum, up to rounding"
-        gap = f"{number(self.gap)}"
+        gap = number(self.gap)
         part = f"{percent(self.relative_gap)} ({gap})" if self.primal != 0.0 else gap
         return f"at most {part} {'below' if self.maximize else 'above'} the optimum"
 
@@ -245,9 +245,10 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
+        value, bound = apart(self.certificate.primal, self.certificate.dual)
         lines = {
-            "value": number(self.certificate.primal),
-            "bound of the optimum": number(self.certificate.dual),
+            "value": value,
+            "bound of the optimum": bound,
             "gap": f"{number(self.certificate.gap)} ({percent(self.certificate.relative_gap)})",
             "entries read": f"{amount(self.reads.nnz)}, and {amount(self.reads.certificate)} "
             "for certificates",

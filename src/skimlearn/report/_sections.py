@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._words import amount, duration, number, percent
+from skimlearn._words import amount, apart, duration, number, percent
 from skimlearn.report._quality import Quality
 from skimlearn.report.entry import Entry
 from skimlearn.result import ROUNDING
@@ -141,8 +141,8 @@ def _figures(entry: Entry, found: Quality | None) -> dict[str, str]:
     if isinstance(alpha, float) and math.isfinite(alpha):
         lines["alpha"] = number(alpha)
     if math.isfinite(certificate.primal):
-        lines["value of the answer"] = number(certificate.primal)
-        lines["bound of the optimum"] = number(certificate.dual)
+        value, bound = apart(certificate.primal, certificate.dual)
+        lines["value of the answer"], lines["bound of the optimum"] = value, bound
         lines["gap"] = number(max(certificate.gap, 0.0))
     for name, value in (found.scores if found else {}).items():
         lines[f"test: {name}"] = number(value)
