@@ -32,7 +32,7 @@
 
   function draw(name, traces, x, y, more) {
     const place = document.getElementById("chart-" + name);
-    if (!place) return;
+    if (!place) return null;
     const narrow = place.clientWidth < 480;
     const layout = Object.assign({
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true,
@@ -42,7 +42,7 @@
       legend: narrow ? { orientation: "h", y: -0.25, x: 0 } : { x: 1.01, y: 1, traceorder: "normal" },
       hoverlabel: { namelength: 40 }, dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
     }, more);
-    Plotly.react(place, traces, layout, { displaylogo: false, responsive: true, displayModeBar: false });
+    return Plotly.react(place, traces, layout, { displaylogo: false, responsive: true, displayModeBar: false });
   }
 
   // A line may have holes; on a log scale a zero is one.
@@ -72,7 +72,7 @@
         })));
       });
     });
-    draw("convergence", traces,
+    return draw("convergence", traces,
       state.logx ? logAxis(axes[state.x], traces, "x") : axis(axes[state.x], { rangemode: "tozero" }),
       state.logy ? logAxis(text, traces, "y") : axis(text));
   }
@@ -88,14 +88,14 @@
         visible: train && several ? "legendonly" : true, fill: train ? "none" : "tozeroy", fillcolor: faint(color(k), 0.15),
       });
     }));
-    draw("margins", traces, axis("margin", { zeroline: true, zerolinecolor: css("--soft") }), axis("part of the rows", { rangemode: "tozero" }));
+    return draw("margins", traces, axis("margin", { zeroline: true, zerolinecolor: css("--soft") }), axis("part of the rows", { rangemode: "tozero" }));
   }
 
   function path() {
     const traces = [];
     data.path.forEach((one, k) => one && one.lines.forEach((l, r) => traces.push(
       line(one.alphas, l.weights, r, { name: title(k, l.label), line: { color: color(r), width: 2, dash: dashes[k % 4] } }))));
-    draw("path", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("weight"));
+    return draw("path", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("weight"));
   }
 
   function search() {
@@ -106,7 +106,7 @@
       traces.push({ type: "scatter", mode: "lines", x: l.alphas, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: faint(color(c), 0.15), showlegend: false, hoverinfo: "skip" });
       traces.push(line(l.alphas, l.mean, c, { name: title(k, l.label) }));
     }));
-    draw("search", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("score"));
+    return draw("search", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("score"));
   }
 
   const diagonal = () => ({ type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: css("--soft"), width: 1, dash: "dot" }, showlegend: false, hoverinfo: "skip" });
@@ -118,13 +118,13 @@
       type: "scatter", mode: "lines", x: c.x, y: c.y, name: title(k, c.label) + " · area " + c.area.toFixed(4),
       line: { color: color(several ? k : r), width: 2, dash: several ? dashes[r % 4] : "solid" },
     })));
-    draw("roc", traces, unit("others taken for it"), unit("found"), below());
+    return draw("roc", traces, unit("others taken for it"), unit("found"), below());
   }
 
   function calibration() {
     const traces = [diagonal()];
     data.calibration.forEach((c, k) => c && traces.push(line(c.x, c.y, k, { name: title(k) })));
-    draw("calibration", traces, unit("probability said"), unit("part that happened"), below());
+    return draw("calibration", traces, unit("probability said"), unit("part that happened"), below());
   }
 
   function residuals() {
@@ -138,14 +138,14 @@
         line: { shape: "vhv", color: color(k), width: 1.5 }, fill: "tozerox", fillcolor: faint(color(k), 0.15), hoverinfo: "skip",
       });
     });
-    draw("residuals", traces, axis("prediction", { domain: [0, 0.82] }),
+    return draw("residuals", traces, axis("prediction", { domain: [0, 0.82] }),
       axis("target − prediction", { zeroline: true, zerolinecolor: css("--soft") }),
       Object.assign(below(), { xaxis2: axis("", { domain: [0.84, 1], showticklabels: false, showgrid: false, rangemode: "tozero" }) }));
   }
 
   const below = () => ({ legend: { orientation: "h", y: -0.2, x: 0 } });
   const charts = [convergence, margins, path, search, roc, calibration, residuals];
-  const drawAll = () => charts.forEach((chart) => chart());
+  const drawAll = () => Promise.all(charts.map((chart) => chart()));
 
   // The choice of axes is kept in the address: page.html#x=reads,y=gap,logx=1
   function readAddress() {
@@ -169,23 +169,22 @@
       const box = document.getElementById(key);
       if (box) state[key] = box.checked;
     }
-    convergence();
   }
 
   function changed() {
     readControls();
+    convergence();
     const hash = `#x=${state.x},y=${state.y},logx=${+state.logx},logy=${+state.logy}`;
     try { history.replaceState(null, "", hash); } catch { /* a page in a frame has no address */ }
   }
 
   const form = document.querySelector(".controls");
   if (form) form.addEventListener("change", changed);
-  addEventListener("hashchange", readAddress);
+  addEventListener("hashchange", () => { readAddress(); convergence(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   matchMedia("print").addEventListener("change", drawAll);
   addEventListener("beforeprint", drawAll);
   addEventListener("afterprint", drawAll);
-  drawAll();
   readAddress();
-  document.documentElement.dataset.drawn = "yes";
+  drawAll().then(() => { document.documentElement.dataset.drawn = "yes"; });
 })();
