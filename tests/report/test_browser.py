@@ -38,7 +38,8 @@ const waiting = setInterval(() => {
   if (seen.drawn !== "yes") return;
   clearInterval(waiting);
   const charts = [...document.querySelectorAll(".chart")];
-  seen.charts = charts.filter((c) => c.querySelector(".scatterlayer .trace")).length + "/" + charts.length;
+  const drawn = charts.filter((c) => c.querySelector(".scatterlayer .trace"));
+  seen.charts = drawn.length + "/" + charts.length;
   seen.hacked = String(window.hacked);
   seen.ground = getComputedStyle(document.body).backgroundColor;
   seen.over = document.documentElement.scrollWidth - innerWidth;
