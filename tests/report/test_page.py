@@ -266,7 +266,7 @@ def test_a_model_that_was_not_certified_has_a_page():
 def evil_entry():
     model = classifier((EVIL, "ham"))
     X, y = rows(model)
-    names = [EVIL, "b", "c"]
+    names = [EVIL, EVIL[:50], "c"]
     path = Path(np.array([1e-1, 1e-2]), np.vstack([model.coef_] * 2), np.zeros(2), [result()] * 2)
     return Entry(
         model, name=EVIL, X=X, y=y, feature_names=names, command=EVIL, regularization_path=path
@@ -274,7 +274,7 @@ def evil_entry():
 
 
 def test_names_are_text_and_nothing_else():
-    plain = read(replace(evil_entry(), name="a", feature_names=["a", "b", "c"], command="a"))
+    plain = read(replace(evil_entry(), name="a", feature_names=["a" * 61, "b", "c"], command="a"))
     found = read(evil_entry(), title=EVIL)
     assert found.count("script") == plain.count("script") == 3
     assert found.count("img") == 0

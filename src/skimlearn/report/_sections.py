@@ -29,6 +29,7 @@ __all__ = [
 
 MOST_WEIGHTS = 20  # of one vector
 MOST_VECTORS = 8
+LONG_NAME = 60  # letters
 FEW_WEIGHTS = 8  # of each of several vectors
 
 
@@ -182,6 +183,12 @@ def _weights(entry: Entry, k: int, several: bool) -> str:
     return tag("div", head + "".join(parts) + note)
 
 
+def _short(name: str) -> str:
+    if len(name) <= LONG_NAME:
+        return escape(name)
+    return tag("span", escape(name[: LONG_NAME - 1] + "…"), title=name)
+
+
 def _bars(w: NDArray[Any], name: Any, most: int, label: str) -> str:
     order = np.argsort(-np.abs(w), kind="stable")[:most]
     order = order[w[order] != 0.0]
@@ -191,7 +198,7 @@ def _bars(w: NDArray[Any], name: Any, most: int, label: str) -> str:
         share = 50.0 * abs(float(w[j])) / largest
         side = "up" if w[j] > 0.0 else "down"
         bar = tag("i", "", class_=f"bar {side}", style=f"width:{share:.2f}%")
-        rows.append([escape(name(j)), tag("div", bar, class_="track"), number(float(w[j]))])
+        rows.append([_short(name(j)), tag("div", bar, class_="track"), number(float(w[j]))])
     caption = tag("h4", escape(label)) if label else ""
     return caption + table([], rows, "weights")
 
