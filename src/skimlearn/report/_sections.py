@@ -142,8 +142,8 @@ def _figures(entry: Entry, found: Quality | None) -> dict[str, str]:
     if isinstance(alpha, float) and math.isfinite(alpha):
         lines["alpha"] = number(alpha)
     if math.isfinite(certificate.primal):
-        value, bound = apart(certificate.primal, certificate.dual)
-        lines["value of the answer"], lines["bound of the optimum"] = value, bound
+        texts = apart(certificate.primal, certificate.dual)
+        lines["value of the answer"], lines["bound of the optimum"] = texts
         lines["gap"] = number(max(certificate.gap, 0.0))
     for name, value in (found.scores if found else {}).items():
         lines[f"test: {name}"] = number(value)
