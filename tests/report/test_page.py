@@ -129,6 +129,16 @@ def test_histories_of_several_classes_stay_apart():
     assert [run["gap"] for run in bare] == [run["gap"] for run in runs]
 
 
+def test_of_very_many_histories_the_worst_are_drawn():
+    model = classifier(
+        tuple(f"{k:02d}" for k in range(25)), histories=[history(k) for k in range(25)]
+    )
+    found = read(model)
+    assert len(found.data["runs"][0]) == 20
+    assert found.data["runs"][0][0]["label"] == "24"
+    assert "Of 25 problems, the 20 with the widest gaps are drawn." in found.text
+
+
 def test_the_largest_weights_have_their_names():
     model = regressor(d=30)
     names = [f"feature {j}" for j in range(30)]

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from skimlearn.report import _charts, _facts, _sections
-from skimlearn.report._quality import Quality, margins, quality
+from skimlearn.report._quality import MOST_CURVES, Quality, margins, quality
 from skimlearn.report._sections import escape, tag
 from skimlearn.report.entry import Entry
 
@@ -57,7 +57,10 @@ MARGINS = (
 )
 PATH = "The weights that become largest, from strong regularization (left) to weak."
 SEARCH = "The mean score on the folds, with a band of one standard deviation."
-ROC = "How many of a class are found, against how many others are taken for it."
+ROC = (
+    "How many of a class are found, against how many others are taken for it. Of many classes, the "
+    f"first {MOST_CURVES} are drawn."
+)
 CALIBRATION = (
     "What the model said against what happened; on the diagonal it can be taken at its word."
 )
@@ -134,10 +137,12 @@ def _convergence(entries: Sequence[Entry], data: dict[str, Any]) -> str:
         + tag("label", '<input type="checkbox" id="logy" checked>log scale ↕', class_="check")
         + tag("label", '<input type="checkbox" id="logx">log scale ↔', class_="check")
     )
+    note = "How the answer came nearer to the optimum. The gap is what is certified at each check."
+    most = max(len(entry.runs) for entry in entries)
+    if most > _charts.MOST_RUNS:
+        note += f" Of {most} problems, the {_charts.MOST_RUNS} with the widest gaps are drawn."
     return _section(
-        "On the way",
-        tag("form", controls, class_="controls") + _place("convergence"),
-        "How the answer came nearer to the optimum. The gap is what is certified at each check.",
+        "On the way", tag("form", controls, class_="controls") + _place("convergence"), note
     )
 
 
