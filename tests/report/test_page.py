@@ -247,7 +247,7 @@ def test_the_data_and_the_command():
     X, y = rows(model)
     entry = Entry(model, X=csr_matrix(X), y=y, X_train=X.astype(np.float32), y_train=y)
     found = read(entry)
-    assert "entries tested on 600 (1e+02 % of all)" in found.text
+    assert "entries tested on 600 (100 % of all)" in found.text
     assert "kind of numbers learned from float32" in found.text
     assert (
         "from skimlearn import LinearClassifier model = LinearClassifier(loss='log')" in found.text
@@ -257,6 +257,24 @@ def test_the_data_and_the_command():
     assert "skim fit mails.svm --loss log" in found.text
     assert "No seed was set" not in found.text
     assert "No command is known" in read(result()).text
+
+
+def test_a_frame_with_columns_of_odd_names_and_a_store(tmp_path):
+    import pandas as pd
+
+    model = classifier()
+    X, y = rows(model)
+    frame = pd.DataFrame(X, columns=["nnz", "y", "dtype"])
+    model.feature_names_in_ = np.array(frame.columns, dtype=object)
+    found = read(Entry(model, X=frame, y=pd.Series(y), X_train=frame))
+    assert "rows tested on 200" in found.text
+    assert [part["label"] for part in found.data["margins"][0]] == ["test"]  # no targets of train
+    del model.feature_names_in_
+    model.classes_ = np.array([-1.0, 1.0])
+    store = skimlearn.Store.create(tmp_path / "store", X, np.where(y == "spam", 1.0, -1.0))
+    found = read(Entry(model, X=store))
+    assert "test: accuracy" in found.text
+    assert "kind of numbers tested on float64" in found.text
 
 
 def test_a_model_that_was_not_certified_has_a_page():

@@ -85,10 +85,10 @@ def _data(entries: Sequence[Entry], found: Sequence[Quality | None]) -> dict[str
 
 def _margins(entry: Entry) -> list[dict[str, Any]]:
     parts = []
-    for word, X, y in (("test", entry.X, entry.y), ("train", entry.X_train, entry.y_train)):
+    for word, (X, y) in (("test", entry.test), ("train", entry.train)):
         if X is None:
             continue
-        values = margins(entry.estimator, X, getattr(X, "y", None) if y is None else y)
+        values = margins(entry.estimator, X, y)
         if values is not None and len(values):
             parts.append({"label": word, **_charts.histogram(values)})
     return parts

@@ -8,10 +8,12 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from skimlearn._words import amount, number
+from skimlearn.data.store import Store
 from skimlearn.report._sections import escape, named, side_by_side, tag
 from skimlearn.report.entry import Entry
 
@@ -30,25 +32,28 @@ def _data(entry: Entry) -> dict[str, str]:
     rows = getattr(entry.model, "n_rows_seen_", None)
     if rows and entry.X_train is None:
         lines["rows learned from"] = amount(rows)
-    for word, X, y in (
-        ("learned from", entry.X_train, entry.y_train),
-        ("tested on", entry.X, entry.y),
-    ):
+    for word, (X, y) in (("learned from", entry.train), ("tested on", entry.test)):
         if X is None:
             continue
         shape = getattr(X, "shape", None) or np.shape(X)
         lines[f"rows {word}"] = amount(shape[0])
-        stored = getattr(X, "nnz", None)
+        stored = _stored(X)
         if stored is not None:
-            size = max(1, shape[0] * shape[1])
-            lines[f"entries {word}"] = f"{amount(stored)} ({100.0 * stored / size:.2g} % of all)"
-        if hasattr(X, "dtype"):
-            lines[f"kind of numbers {word}"] = str(X.dtype)
-        if y is None:
-            y = getattr(X, "y", None)
+            part = 100.0 * stored / max(1, shape[0] * shape[1])
+            lines[f"entries {word}"] = f"{amount(stored)} ({part:.3g} % of all)"
+        if isinstance(X, np.ndarray | Store) or sp.issparse(X):
+            kind: Any = X.dtype  # type: ignore[union-attr]
+            lines[f"kind of numbers {word}"] = str(kind)
         if y is not None and np.ndim(y) == 1 and len(y):
             lines[f"targets {word}"] = _targets(np.asarray(y), is_classifier(entry.estimator))
     return lines
+
+
+def _stored(X: Any) -> int | None:
+    """How many entries of a sparse matrix are stored; a frame may have a column named nnz."""
+    if isinstance(X, Store):
+        return X.entries if X.sparse else None
+    return int(X.nnz) if sp.issparse(X) else None  # type: ignore[attr-defined]
 
 
 def _targets(y: NDArray[Any], classes: bool) -> str:

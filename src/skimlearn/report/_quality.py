@@ -70,19 +70,19 @@ def margins(model: Any, X: Any, y: Any) -> NDArray[Any] | None:
 
 def quality(entry: Entry) -> Quality | None:
     """What the predictions on the rows X of an entry are worth; None if there are none."""
-    model = entry.estimator
-    if model is None or entry.X is None:
+    model, (X, y) = entry.estimator, entry.test
+    if model is None or X is None:
         return None
-    if entry.y is None and not is_outlier_detector(model):
+    if y is None and not is_outlier_detector(model):
         raise ValueError("X is given without y: predictions are tested on rows with targets")
     if is_regressor(model):
-        return _regression(model, entry.X, np.asarray(entry.y, dtype=np.float64))
+        return _regression(model, X, np.asarray(y, dtype=np.float64))
     if is_outlier_detector(model):
-        return _novelty(model, entry.X, entry.y)
+        return _novelty(model, X, y)
     if is_classifier(model):
         if getattr(model, "multilabel_", False):
-            return _labels(model, entry.X, np.asarray(_dense(entry.y)))
-        return _classification(model, entry.X, np.asarray(entry.y))
+            return _labels(model, X, np.asarray(_dense(y)))
+        return _classification(model, X, np.asarray(y))
     return None
 
 

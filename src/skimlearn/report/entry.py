@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from skimlearn.data.store import Store
 from skimlearn.estimators.path import Path
 from skimlearn.report._errors import ErrorRecord
 from skimlearn.result import Record, Result
@@ -28,7 +29,8 @@ class Entry:
     name : str or None
         What to call it; None: its class, or its solver.
     X, y : array, sparse matrix or Store of shape (n, d), and array of shape (n,), or None
-        Rows that were not learned from, and their targets: what predictions are tested on.
+        Rows that were not learned from, and their targets: what predictions are tested on. A store
+        may have its own targets.
     X_train, y_train : as X and y
         The rows that were learned from, for their margins and for the summary of the data.
     regularization_path : Path or None
@@ -100,6 +102,16 @@ class Entry:
         return type(self.model).__name__
 
     @property
+    def test(self) -> tuple[Any, Any]:
+        """The rows that were not learned from, and their targets."""
+        return self.X, _targets(self.X, self.y)
+
+    @property
+    def train(self) -> tuple[Any, Any]:
+        """The rows that were learned from, and their targets."""
+        return self.X_train, _targets(self.X_train, self.y_train)
+
+    @property
     def width(self) -> int:
         """The number of columns of the data."""
         if isinstance(self.model, Result):
@@ -143,6 +155,11 @@ class Entry:
             parts = [result.history for result in results]
         outputs = self.outputs if len(self.outputs) == len(parts) else [""] * len(parts)
         return list(zip(outputs, parts, strict=True))
+
+
+def _targets(X: Any, y: Any) -> Any:
+    """The targets of rows: a store has its own."""
+    return X.y if y is None and isinstance(X, Store) else y
 
 
 def _split(history: list[Record]) -> list[list[Record]]:
