@@ -104,7 +104,7 @@ class Certificate:
     >>> Certificate(primal=0.20, dual=0.25, maximize=True).upper
     0.25
     >>> print(Certificate(primal=0.50, dual=0.49).words)
-    The answer has the value 0.5, and no answer has one below 0.49: it is at most 2 % (0.01) above
+    The answer has the value 0.5, and no answer has one below 0.49: it is at most 2.1 % (0.01) above
     the optimum. This is proven.
     """
 
@@ -136,6 +136,19 @@ class Certificate:
         return self.gap / abs(self.primal) if self.primal != 0.0 else math.inf
 
     @property
+    def shortfall(self) -> float:
+        """By which part of the optimum the answer can miss it at most; inf if that is not known.
+
+        The gap is divided by the bound, not by the value of the answer: the optimum may be as far
+        as the bound.
+        """
+        if self.gap <= 0.0:
+            return 0.0
+        if not math.isfinite(self.gap) or not self.primal * self.dual > 0.0:
+            return math.inf
+        return self.gap / abs(self.dual)
+
+    @property
     def words(self) -> str:
         """What the certificate says, as a sentence or two."""
         if not math.isfinite(self.primal):
@@ -157,7 +170,8 @@ class Certificate:
         if self.relative_gap < ROUNDING:
             return "the optimum, up to rounding"
         gap = number(self.gap)
-        part = f"{percent(self.relative_gap)} ({gap})" if self.primal != 0.0 else gap
+        known = math.isfinite(self.shortfall)
+        part = f"{percent(self.shortfall)} ({gap})" if known else gap
         return f"at most {part} {'below' if self.maximize else 'above'} the optimum"
 
 
@@ -249,7 +263,7 @@ class Result:
         lines = {
             "value": value,
             "bound of the optimum": bound,
-            "gap": f"{number(self.certificate.gap)} ({percent(self.certificate.relative_gap)})",
+            "gap": number(max(self.certificate.gap, 0.0)),
             "entries read": f"{amount(self.reads.nnz)}, and {amount(self.reads.certificate)} "
             "for certificates",
             "epochs": number(self.epochs),

@@ -67,7 +67,7 @@ def read(*entries, **options):
 
 def test_the_certificate_in_words():
     found = read(result())
-    assert "0.001 % above the optimum, at most" in found.text
+    assert "0.0011 % above the optimum, at most" in found.text
     assert "has the value 1.000005, and no answer has one below 0.999995: it is" in found.text
     assert "This is proven." in found.text
     assert "It stopped because the target gap was reached." in found.text
@@ -76,11 +76,13 @@ def test_the_certificate_in_words():
 @pytest.mark.parametrize(
     ("certificate", "words"),
     [
-        (Certificate(0.2, 0.25, maximize=True), "no answer has one above 0.25: it is at most 25 %"),
+        (Certificate(0.2, 0.25, maximize=True), "no answer has one above 0.25: it is at most 20 %"),
         (Certificate(0.2, 0.25, maximize=True), "below the optimum"),
         (Certificate(0.5, 0.4, failure=0.05), "fails in at most 5 % of all runs"),
         (Certificate(np.nan, -np.inf), "There is no certificate"),
         (Certificate(2.0, -np.inf), "a bound of the optimum is not known yet"),
+        (Certificate(1.0, 0.5), "it is at most 100 % (0.5) above the optimum"),  # it may be 0.5
+        (Certificate(1.0, -1.0), "it is at most 2 above the optimum"),
         (Certificate(0.0, -0.5), "it is at most 0.5 above the optimum"),
         (Certificate(1.0, 1.0 - 1e-15), "it is the optimum, up to rounding"),
         (Certificate(-2.0, -2.5), "has the value −2, and no answer has one below −2.5"),
@@ -426,7 +428,7 @@ def test_a_ball_has_a_page():
 
 def test_a_notebook_shows_a_result():
     shown = Reader(result(solver=EVIL)._repr_html_())
-    assert "it is at most 0.001 %" in shown.text
+    assert "it is at most 0.0011 %" in shown.text
     assert "entries read 3,200, and 700 for certificates" in shown.text
     assert EVIL in "".join(shown.texts)
     assert shown.count("img") == 0

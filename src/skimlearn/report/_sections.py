@@ -71,9 +71,9 @@ def _card(entry: Entry, k: int) -> str:
     known = math.isfinite(certificate.primal) and math.isfinite(certificate.dual)
     if known and certificate.relative_gap < ROUNDING:
         big, small = "0 %", "from the optimum, up to rounding"
-    elif known and math.isfinite(certificate.relative_gap):
+    elif known and math.isfinite(certificate.shortfall):
         side = "below" if certificate.maximize else "above"
-        big, small = percent(certificate.relative_gap), f"{side} the optimum, at most"
+        big, small = percent(certificate.shortfall), f"{side} the optimum, at most"
     elif known:
         big, small = number(certificate.gap), "from the optimum, at most"
     else:
