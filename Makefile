@@ -16,7 +16,7 @@ export MPLBACKEND := Agg
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint tests pure format guard clean
+.PHONY: help demo test lint tests pure format guard docs clean
 
 help:
 	@echo "make demo    train on the bundled mail corpus, compare with scikit-learn, write demo.png"
@@ -24,6 +24,7 @@ help:
 	@echo "make lint    linters, types and layers only"
 	@echo "make format  put the source in the standard form"
 	@echo "make guard   whether a hot kernel has become slower (AGAINST=folder: than in that checkout)"
+	@echo "make docs    the documentation as a site, in build/site"
 	@echo "make clean   remove the environment, caches and output"
 	@echo
 	@echo "PYTHON=python3.12 chooses the interpreter of a new environment, JOBS=4 the test processes."
@@ -54,6 +55,11 @@ format: $(READY)
 # Not a part of "make test": ratios belong to a kind of processor.
 guard: $(READY)
 	$(RUN) benchmarks/guard.py $(if $(AGAINST),--against $(AGAINST))
+
+# The site builds without a network, and any warning is an error.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
+	@echo "wrote build/site/index.html; to search it: $(RUN) -m http.server --directory build/site"
 
 clean:
 	rm -rf $(VENV) build dist .coverage htmlcov demo.png

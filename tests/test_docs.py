@@ -8,9 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    page
-    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "benchmarks/*.md")
-    for page in ROOT.glob(pattern)
+    page for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md") for page in ROOT.glob(pattern)
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")

@@ -62,6 +62,22 @@ def test_certificate(primal, dual, gap, relative):
     assert certificate.relative_gap == relative
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(("primal", "dual"), [(2.0, 1.0), (-1.0, -3.0), (5.0, 4.9)])
+def test_no_optimum_within_the_bounds_is_missed_by_a_greater_part(primal, dual, maximize):
+    certificate = Certificate(*((-primal, -dual) if maximize else (primal, dual)), maximize)
+    optima = np.linspace(certificate.lower, certificate.upper, 50)
+    parts = np.abs(certificate.primal - optima) / np.abs(optima)
+    assert parts.max() == pytest.approx(certificate.shortfall)
+
+
+def test_a_part_of_an_optimum_that_may_be_zero_is_not_known():
+    assert Certificate(1.0, 0.0).shortfall == math.inf
+    assert Certificate(1.0, -1.0).shortfall == math.inf
+    assert Certificate(1.0, -math.inf).shortfall == math.inf
+    assert Certificate(1.0, 1.0).shortfall == 0.0
+
+
 def test_a_certificate_without_any_bound_never_passes_a_tolerance():
     assert not Certificate(math.inf, -math.inf).relative_gap <= 1e9
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from skimlearn import datasets
+    from skimlearn import datasets, report
     from skimlearn.data.columns import Matrix
     from skimlearn.data.oracle import Oracle
     from skimlearn.data.store import Store, StoreError, open_store
@@ -102,6 +102,7 @@ _MODULES = {
     "datasets": "skimlearn.datasets",
     "losses": "skimlearn.formulas.losses",
     "regularizers": "skimlearn.formulas.regularizers",
+    "report": "skimlearn.report",
 }
 
 __all__ = [
@@ -146,6 +147,7 @@ __all__ = [
     "read_table",
     "regularization_path",
     "regularizers",
+    "report",
     "shortest_vector",
     "simplex_qp",
     "soft_ball",

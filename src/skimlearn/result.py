@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import enum
+import html
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skimlearn._words import amount, apart, duration, number, percent
 from skimlearn.data.ledger import Reads
 
 __all__ = ["Budget", "Certificate", "Progressive", "Record", "Result", "Status", "StreamResult"]
+
+ROUNDING = 1e-12  # a relative gap of less than this says no more than that numbers are rounded
 
 
 class Status(enum.Enum):
@@ -98,6 +103,9 @@ class Certificate:
     True
     >>> Certificate(primal=0.20, dual=0.25, maximize=True).upper
     0.25
+    >>> print(Certificate(primal=0.50, dual=0.49).words)
+    The answer has the value 0.5, and no answer has one below 0.49: it is at most 2.1 % (0.01) above
+    the optimum. This is proven.
     """
 
     primal: float
@@ -126,6 +134,45 @@ class Certificate:
         if self.gap <= 0.0:
             return 0.0
         return self.gap / abs(self.primal) if self.primal != 0.0 else math.inf
+
+    @property
+    def shortfall(self) -> float:
+        """By which part of the optimum the answer can miss it at most; inf if that is not known.
+
+        The gap is divided by the bound, not by the value of the answer: the optimum may be as far
+        as the bound.
+        """
+        if self.gap <= 0.0:
+            return 0.0
+        if not math.isfinite(self.gap) or not self.primal * self.dual > 0.0:
+            return math.inf
+        return self.gap / abs(self.dual)
+
+    @property
+    def words(self) -> str:
+        """What the certificate says, as a sentence or two."""
+        if not math.isfinite(self.primal):
+            return "There is no certificate: the answer was not checked against the data."
+        value, bound = apart(self.primal, self.dual)
+        if not math.isfinite(self.dual):
+            return f"The answer has the value {value}; a bound of the optimum is not known yet."
+        sure = (
+            "This is proven."
+            if self.failure <= 0.0
+            else f"This fails in at most {percent(self.failure)} of all runs."
+        )
+        return (
+            f"The answer has the value {value}, and no answer has one "
+            f"{'above' if self.maximize else 'below'} {bound}: it is {self._nearness()}. {sure}"
+        )
+
+    def _nearness(self) -> str:
+        if self.relative_gap < ROUNDING:
+            return "the optimum, up to rounding"
+        gap = number(self.gap)
+        known = math.isfinite(self.shortfall)
+        part = f"{percent(self.shortfall)} ({gap})" if known else gap
+        return f"at most {part} {'below' if self.maximize else 'above'} the optimum"
 
 
 @dataclass(frozen=True)
@@ -209,6 +256,55 @@ class Result:
     status: Status
     history: list[Record] = field(repr=False)
     solver: str = ""
+
+    def report(self, path: Any = None, *, name: str | None = None) -> str | None:
+        """A page about the result that works offline: see `skimlearn.report`.
+
+        A model's own method ``report`` shows more than that of its result: weights with their
+        names, and how good predictions are.
+
+        Parameters
+        ----------
+        path : str, PathLike or None
+            Where to write it; None returns the HTML.
+        name : str or None
+            What to call the result; None: its solver.
+
+        Returns
+        -------
+        str or None
+        """
+        from skimlearn.report import Entry, page, write  # a door upward; see 0019-report.md
+
+        entry = Entry(self, name=name)
+        if path is None:
+            return page(entry)
+        write(entry, path)
+        return None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        value, bound = apart(self.certificate.primal, self.certificate.dual)
+        lines = {
+            "value": value,
+            "bound of the optimum": bound,
+            "gap": number(max(self.certificate.gap, 0.0)),
+            "entries read": f"{amount(self.reads.nnz)}, and {amount(self.reads.certificate)} "
+            "for certificates",
+            "epochs": number(self.epochs),
+            "time": duration(self.seconds),
+            "solver": self.solver or "not known",
+        }
+        if not math.isfinite(self.certificate.primal):
+            for name in ("value", "bound of the optimum", "gap"):
+                del lines[name]
+        rows = "".join(
+            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+            for name, text in lines.items()
+        )
+        said = html.escape(f"{self.certificate.words} It stopped because {self.status.value}.")
+        return f"<div><p>{said}</p><table>{rows}</table></div>"
 
 
 @dataclass(frozen=True)

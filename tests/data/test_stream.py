@@ -108,7 +108,7 @@ def test_some_blocks_can_be_passed_over():
 
 
 def test_large_data_at_hand_is_cut_into_pieces(monkeypatch):
-    monkeypatch.setattr("skimlearn.data.stream.MEMORY", 64 * 40)
+    monkeypatch.setattr("skimlearn.data.stream.MOST", 40)
     blocks = list(RowStream((X, y, np.arange(50.0))))
     assert len(blocks) == 5
     assert np.concatenate([block.weights for block in blocks]).tolist() == list(range(50))

@@ -26,7 +26,7 @@ from skimlearn.data.rows import Csr, Dense, Rows, cuts, pieces
 from skimlearn.data.svmlight import iter_svmlight
 from skimlearn.data.tables import Table
 
-__all__ = ["Block", "Given", "given_by"]
+__all__ = ["Block", "Given", "blocks_of", "given_by", "is_table_file"]
 
 
 FLOATS = (np.float32, np.float64)
@@ -58,7 +58,7 @@ def given_by(
 ) -> Given:
     """The rows of a source, some at a time; a block takes a small part of the memory."""
     most = max(1, memory // 64)  # entries of a block
-    if isinstance(source, str | os.PathLike) and _is_table(source):
+    if isinstance(source, str | os.PathLike) and is_table_file(source):
         column = y if isinstance(y, str) else None
         source, y = Table(source, target=column), None if isinstance(y, str) else y
         source.rows = max(1, min(source.rows, most // source.entries_of_row))
@@ -69,11 +69,11 @@ def given_by(
     y, classes = _numbered(y)
     if isinstance(source, Table):
         return _of_table(source, y, classes)
-    blocks = _blocks_of(source, y, most, n_features, zero_based, n_jobs)
+    blocks = blocks_of(source, y, most, n_features, zero_based, n_jobs)
     return Given(blocks, source.names if isinstance(source, Indexed) else None, classes)
 
 
-def _is_table(path: str | os.PathLike[str]) -> bool:
+def is_table_file(path: str | os.PathLike[str]) -> bool:
     return is_csv_name(path) or has_magic(path)
 
 
@@ -99,7 +99,7 @@ def _numbered(y: Any) -> tuple[Any, NDArray[np.str_] | None]:
     return numbers, classes
 
 
-def _blocks_of(
+def blocks_of(
     source: Any,
     y: Any,
     most: int,
@@ -107,6 +107,7 @@ def _blocks_of(
     zero_based: bool,
     n_jobs: int | None,
 ) -> Generator[Block, None, None]:
+    """The rows of a source that is no table, ``most`` entries at a time, with labels as they are."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.suffix == ".npy":

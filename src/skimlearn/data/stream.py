@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from skimlearn.data._store_sources import blocks_of
+from skimlearn.data._store_sources import blocks_of, is_table_file
 from skimlearn.data._stream_blocks import (
     Block,
     checked,
@@ -40,7 +40,7 @@ from skimlearn.data.svmlight import iter_svmlight
 
 __all__ = ["Block", "RowStream", "as_stream"]
 
-MEMORY = 2**26  # bytes that pieces of larger data may take, with all that is made of them
+MOST = 2**20  # entries of a piece of larger data
 AGAIN = "a list of blocks, a file, a Store, or a function that makes a new iterator"
 
 
@@ -177,13 +177,16 @@ def _opened(
     """Whether there can be several passes, and how to begin one."""
 
     def pieces(X: Any, y: Any = None) -> Any:
-        return blocks_of(
-            X, y, memory=MEMORY, n_features=n_features, zero_based=zero_based, n_jobs=None
-        )
+        y = X.y if isinstance(X, Indexed) and y is None else y
+        return blocks_of(X, y, MOST, n_features, zero_based, None)
 
     if isinstance(source, bytes) or hasattr(source, "readinto"):
         options: Any = {"rows": None, "n_features": n_features, "zero_based": zero_based}
         return isinstance(source, bytes), lambda: iter_svmlight(source, **options)
+    if isinstance(source, str | os.PathLike) and is_table_file(source):
+        raise ValueError(
+            f"source={str(source)!r} is a table: give skimlearn.Table({str(source)!r}, target=...)"
+        )
     if isinstance(source, str | os.PathLike | Indexed):
         return True, lambda: (tuple(block) for block in pieces(source))
     if hasattr(source, "to_batches"):

@@ -30,6 +30,7 @@ from skimlearn.estimators._checks import (
     workers,
 )
 from skimlearn.estimators._progress import Progress
+from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._stream import Stream
 from skimlearn.formulas import losses, regularizers
@@ -45,7 +46,7 @@ __all__ = ["LinearModel"]
 Vector = NDArray[np.float64]
 
 
-class LinearModel(Saves, BaseEstimator):
+class LinearModel(Saves, Reports, BaseEstimator):
     """The base of the linear classifier and the linear regressor."""
 
     _labels = False  # whether the targets are labels

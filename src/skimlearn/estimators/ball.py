@@ -18,6 +18,7 @@ from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import lengths
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
+from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.result import Status
 from skimlearn.solvers.ball import enclosing_ball, squared_distances
@@ -28,7 +29,7 @@ __all__ = ["EnclosingBall"]
 Vector = NDArray[np.float64]
 
 
-class EnclosingBall(Saves, OutlierMixin, BaseEstimator):
+class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
     """The smallest ball around the data; what lies outside is new.
 
     With a contamination the ball may leave out that part of the rows, which count by how far they

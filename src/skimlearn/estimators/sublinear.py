@@ -22,6 +22,7 @@ from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
 from skimlearn.estimators._checks import check_classes, check_data, labels_of, seeds, workers
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._progress import Progress
+from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.estimators.classifier import one_against_rest
 from skimlearn.result import Result, Status
@@ -40,7 +41,7 @@ KAPPA = 0.2  # where neither nu nor kappa is given
 RUN = ("_runs", "_given", "_asked", "_length")  # what a fit that may go on is kept in
 
 
-class SublinearSVC(Saves, Classifies, ClassifierMixin, BaseEstimator):
+class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
     """A support vector machine learned from single rows and columns, with a certificate.
 
     Where few rows decide the answer (rare classes, edge cases, fraud), or where features cost time
