@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from skimlearn.estimators.ball import EnclosingBall
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
+    from skimlearn.estimators.kernel import KernelClassifier
     from skimlearn.estimators.path import regularization_path
     from skimlearn.estimators.regressor import LinearRegressor
     from skimlearn.estimators.saving import load
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from skimlearn.exchange.liblinear import read_liblinear, write_liblinear
     from skimlearn.exchange.onnx import export_onnx
     from skimlearn.exchange.sklearn import from_sklearn, to_sklearn
-    from skimlearn.formulas import losses, regularizers
+    from skimlearn.formulas import kernels, losses, regularizers
     from skimlearn.result import Budget, Certificate, Result, Status
     from skimlearn.solvers.ball import enclosing_ball
     from skimlearn.solvers.game import matrix_game
@@ -47,6 +48,7 @@ _HOMES = {
     "Budget": "skimlearn.result",
     "Certificate": "skimlearn.result",
     "EnclosingBall": "skimlearn.estimators.ball",
+    "KernelClassifier": "skimlearn.estimators.kernel",
     "LinearClassifier": "skimlearn.estimators.classifier",
     "LinearClassifierCV": "skimlearn.estimators.cv",
     "LinearRegressor": "skimlearn.estimators.regressor",
@@ -88,6 +90,7 @@ _HOMES = {
 }
 _MODULES = {
     "datasets": "skimlearn.datasets",
+    "kernels": "skimlearn.formulas.kernels",
     "losses": "skimlearn.formulas.losses",
     "regularizers": "skimlearn.formulas.regularizers",
 }
@@ -96,6 +99,7 @@ __all__ = [
     "Budget",
     "Certificate",
     "EnclosingBall",
+    "KernelClassifier",
     "LinearClassifier",
     "LinearClassifierCV",
     "LinearRegressor",
@@ -118,6 +122,7 @@ __all__ = [
     "from_sklearn",
     "hard_margin",
     "iter_svmlight",
+    "kernels",
     "l2_svm",
     "load",
     "losses",
