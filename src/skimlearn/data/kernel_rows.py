@@ -23,7 +23,7 @@ from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import Csr, Dense, Rows, lengths, norms, pieces, responses, take
 from skimlearn.formulas.kernels import Kernel
 
-__all__ = ["KernelRows", "squared_norms", "weighted"]
+__all__ = ["KernelRows", "own_values", "squared_norms", "variance", "weighted"]
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -40,6 +40,21 @@ CACHE_BYTES = 2**30
 def squared_norms(rows: Rows) -> Vector:
     """||x_i||^2 of all rows."""
     return norms(rows) ** 2
+
+
+def own_values(kernel: Kernel, squares: Vector) -> Vector:
+    """k(x, x) of rows, from their squared lengths."""
+    return np.array([float(kernel.similarity(s, s, s)) for s in squares.tolist()])
+
+
+def variance(rows: Rows, weights: Vector) -> float:
+    """The variance of all entries, each row with its weight; weights have the mean 1."""
+    n, d = rows.shape
+    sums = np.empty(n)
+    responses(rows, np.ones(d), sums)
+    mean = float(weights @ sums) / (n * d)
+    value = float(weights @ squared_norms(rows)) / (n * d) - mean * mean
+    return value if value > 1e-14 * mean * mean else 0.0  # the rest is rounding
 
 
 def weighted(
@@ -179,9 +194,7 @@ class KernelRows:
         self.reads = Reads(self.n * self.d, self.entries)
         self.values, self.limit = 0, math.inf
         with np.errstate(over="ignore"):
-            self.diagonal = np.array(
-                [float(kernel.similarity(s, s, s)) for s in self.squares.tolist()]
-            )
+            self.diagonal = own_values(kernel, self.squares)
         if not np.isfinite(self.diagonal).all():
             i = int(np.argmin(np.isfinite(self.diagonal)))
             raise ValueError(

@@ -11,8 +11,8 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.kernel_rows import squared_norms, weighted
-from skimlearn.data.rows import Dense, Rows, responses, take
+from skimlearn.data.kernel_rows import variance, weighted
+from skimlearn.data.rows import Dense, Rows, take
 from skimlearn.estimators._checks import ABSENT, check_data
 from skimlearn.formulas import kernels
 from skimlearn.formulas.kernels import Kernel
@@ -24,21 +24,13 @@ Vector = NDArray[np.float64]
 
 def kernel_of(model: Any, rows: Rows, weights: Vector | None = None) -> Kernel:
     """The kernel that an estimator's parameters name, with numbers for words."""
-    variance = 1.0
+    spread = 1.0
     if isinstance(model.gamma, str) and model.gamma == "scale" and isinstance(model.kernel, str):
-        n, d = rows.shape
-        m = np.ones(n) if weights is None else weights
-        sums = np.empty(n)
-        responses(rows, np.ones(d), sums)
-        mean = float(m @ sums) / (n * d)
-        variance = max(float(m @ squared_norms(rows)) / (n * d) - mean * mean, 0.0)
-        if variance <= 1e-14 * mean * mean:  # constant entries: all that is left is rounding
-            variance = 0.0
-    chosen: Kernel = kernels.resolve(
+        spread = variance(rows, np.ones(rows.shape[0]) if weights is None else weights)
+    return kernels.resolve(
         model.kernel, gamma=model.gamma, degree=model.degree, coef0=model.coef0,
-        columns=rows.shape[1], variance=variance,
+        columns=rows.shape[1], variance=spread,
     )  # fmt: skip
-    return chosen
 
 
 def kept_rows(rows: Rows, chosen: NDArray[np.int64]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,15 @@ from skimlearn.formulas.kernels import Kernel
 from skimlearn.problem import check_alpha, check_weights
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
+from skimlearn.solvers.kernel_margin import kernel_margin
+from skimlearn.solvers.kernel_pegasos import kernel_pegasos
+from skimlearn.solvers.kernel_perceptron import kernel_perceptron
 from skimlearn.solvers.kernel_svm import BIASES, kernel_svm
 
 __all__ = ["KernelClassifier"]
 
 Vector = NDArray[np.float64]
-SOLVERS = ("auto", "working-set")
+SOLVERS = ("auto", "working-set", "pegasos", "perceptron")
 
 
 class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
@@ -55,14 +59,19 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         The constant of "poly".
     alpha : float, default=1e-4
         Strength of the regularizer; ``C = 1 / (alpha * n)`` in LIBSVM's terms.
+    kappa : float or None, default=None
+        If given, it takes the place of alpha: the mean response of this part of the rows, the
+        worst ones, is maximised by a unit vector (the ``nu`` of scikit-learn's NuSVC).
     bias : {"free", "none"}, default="free"
         The intercept: solved for exactly, or absent.
-    solver : {"auto", "working-set"}, default="auto"
-        The algorithm; "auto" is "working-set".
+    solver : {"auto", "working-set", "pegasos", "perceptron"}, default="auto"
+        The algorithm; "auto" is "working-set". "pegasos" is for alpha, and "perceptron", which
+        reads a part of the entries, for kappa. ``result_.solver`` says what was done.
     tol : float, default=1e-2
-        Stop when the duality gap is at most ``tol`` times the objective.
+        Stop when the duality gap is at most ``tol`` times the objective; with kappa, at most
+        ``tol`` times the greatest length of a row in the space of the kernel.
     max_steps : int or None, default=None
-        Stop after so many rounds of "working-set".
+        Stop after so many rounds of "working-set", visits of "pegasos", steps of "perceptron".
     max_reads : int or None, default=None
         Stop before more stored entries than that are read; a value of the kernel reads a row.
     max_seconds : float or None, default=None
@@ -127,6 +136,7 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         degree: int = 3,
         coef0: float = 0.0,
         alpha: float = 1e-4,
+        kappa: float | None = None,
         bias: str = "free",
         solver: str = "auto",
         tol: float = 1e-2,
@@ -145,6 +155,7 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         self.degree = degree
         self.coef0 = coef0
         self.alpha = alpha
+        self.kappa = kappa
         self.bias = bias
         self.solver = solver
         self.tol = tol
@@ -194,7 +205,9 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         self.kernel_ = kernel_of(self, rows, weights)
         targets = np.stack(one_against_rest(y, classes))
         weights = weigh(self.class_weight, weights, y, classes)
-        table = KernelRows(rows, self.kernel_, self.cache_bytes, workers(self.n_jobs, rows.shape[0]))
+        table = KernelRows(
+            rows, self.kernel_, self.cache_bytes, workers(self.n_jobs, rows.shape[0])
+        )
         self.results_ = self._solve(table, targets, weights, limits)
         self._warn()
         self.classes_ = classes
@@ -216,6 +229,12 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r} must be one of {SOLVERS}")
+        if self.kappa is not None and not 0.0 < self.kappa <= 1.0:
+            raise ValueError(f"kappa={self.kappa!r} must lie between 0 and 1, or be None")
+        wrong = "perceptron" if self.kappa is None else "pegasos"
+        if self.solver == wrong:
+            needed = "kappa" if self.kappa is None else "alpha, and kappa=None"
+            raise ValueError(f"solver={self.solver!r} needs {needed}: use 'auto', or give it")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback={self.callback!r} must be a function of a Record, or None")
         if not (isinstance(self.tol, int | float | np.number) and 0.0 < self.tol < math.inf):
@@ -231,19 +250,40 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         self, table: KernelRows, targets: Vector, weights: Vector, limits: Limits
     ) -> list[Result]:
         progress = Progress(self.verbose, self.tol, self.callback)
+        seed = int(seeds(self.random_state, 1)[0])
+        shared: dict[str, Any] = {"limits": limits, "seed": seed, "callback": progress}
+        free = self.bias == "free"
         try:
-            return kernel_svm(
-                table,
-                targets,
-                np.broadcast_to(weights, targets.shape),
-                alpha=self.alpha,
-                bias=self.bias,
-                limits=limits,
-                seed=int(seeds(self.random_state, 1)[0]),
-                callback=progress,
-            )
+            if self.kappa is None:
+                solve = kernel_pegasos if self.solver == "pegasos" else kernel_svm
+                every = np.ascontiguousarray(np.broadcast_to(weights, targets.shape))
+                return solve(table, targets, every, alpha=self.alpha, bias=self.bias, **shared)
+            if not (weights == 1.0).all():
+                raise ValueError(
+                    "kappa knows no weights of rows or classes: leave out sample_weight and "
+                    "class_weight, or use alpha"
+                )
+            if self.solver == "perceptron":
+                return [
+                    kernel_perceptron(
+                        KernelRows(table.rows, table.kernel, self.cache_bytes, table.threads),
+                        y, kappa=self.kappa, bias=free, **self._share(shared, limits, len(targets)),
+                    )
+                    for y in targets
+                ]  # fmt: skip
+            return kernel_margin(table, targets, kappa=self.kappa, bias=free, **shared)
         finally:
             progress.close()
+
+    def _share(self, shared: dict[str, Any], limits: Limits, count: int) -> dict[str, Any]:
+        """What one of several machines, trained one after the other, may spend."""
+        reads, seconds = limits.max_reads, limits.max_seconds
+        share = replace(
+            limits,
+            max_reads=None if reads is None else reads // count,
+            max_seconds=None if seconds is None else seconds / count,
+        )
+        return {**shared, "limits": share}
 
     def _warn(self) -> None:
         statuses = {result.status for result in self.results_}

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -134,12 +135,24 @@ class Gaussian(Kernel):
         np.exp(products, out=products)
 
 
-NAMES = {"linear": Linear, "poly": Polynomial, "rbf": Gaussian}
-USES = {"linear": (), "poly": ("gamma", "degree", "coef0"), "rbf": ("gamma",)}
-DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
+NAMES: dict[str, type[Kernel]] = {"linear": Linear, "poly": Polynomial, "rbf": Gaussian}
+USES: dict[str, tuple[str, ...]] = {
+    "linear": (),
+    "poly": ("gamma", "degree", "coef0"),
+    "rbf": ("gamma",),
+}
+DEFAULTS: dict[str, Any] = {"gamma": "scale", "degree": 3, "coef0": 0.0}
 
 
-def resolve(kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, columns=1, variance=1.0):
+def resolve(
+    kernel: str | Kernel = "rbf",
+    *,
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    columns: int = 1,
+    variance: float = 1.0,
+) -> Kernel:
     """Turn a name with its parameters, or an instance, into a kernel.
 
     Parameters
@@ -160,7 +173,7 @@ def resolve(kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, columns=1, vari
     >>> resolve("rbf", columns=4, variance=0.5)
     Gaussian(gamma=0.5)
     """
-    given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    given: dict[str, Any] = {"gamma": gamma, "degree": degree, "coef0": coef0}
     uses = USES.get(kernel, ()) if isinstance(kernel, str) else ()
     if isinstance(kernel, str) and kernel not in NAMES:
         raise ValueError(
@@ -174,7 +187,7 @@ def resolve(kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, columns=1, vari
                 f"{DEFAULTS[name]!r}"
             )
     if isinstance(kernel, str):
-        values = {name: given[name] for name in uses}
+        values: dict[str, Any] = {name: given[name] for name in uses}
         if "gamma" in values:
             values["gamma"] = _number(gamma, columns, variance)
         return NAMES[kernel](**{name: float(value) for name, value in values.items()})

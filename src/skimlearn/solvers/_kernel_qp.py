@@ -163,7 +163,7 @@ class KernelPrograms:
     def _slack(self, rows: Chosen) -> Vector:
         """How settled rows are, for the program that is least sure of it."""
         slack = np.full(len(rows), np.inf)
-        for k in np.flatnonzero(self.active):
+        for k in np.flatnonzero(self.active).tolist():
             slack = np.minimum(slack, -self._wrong(k, rows, self.levels[k])[0])
         return slack
 
@@ -173,7 +173,7 @@ class KernelPrograms:
         """Solve the active programs on the members; False if nothing moved."""
         moved = False
         before = self.v[:, self.members].copy()
-        for k in np.flatnonzero(self.active):
+        for k in np.flatnonzero(self.active).tolist():
             moved |= self._solve(k)
         change = self.v[:, self.members] - before
         self._follow(change)
@@ -247,7 +247,7 @@ class KernelPrograms:
     def extend(self) -> int:
         """Make rows that violate the optimality most members; return how many."""
         wrong = np.full(len(self.near), -np.inf)
-        for k in np.flatnonzero(self.active):
+        for k in np.flatnonzero(self.active).tolist():
             mine = self._wrong(k, self.near, self.levels[k])[0]
             np.maximum(wrong, mine, out=wrong)
         wrong[np.isin(self.near, self.members)] = -np.inf
@@ -320,7 +320,9 @@ def _pairs(gram, scale, group, groups, low, high, tolerance, most, v, g):
                         best, to, source = gain, i, j
         if to < 0 or worst <= tolerance:
             return taken
-        curvature = scale * (np.float64(gram[to, to]) + gram[source, source] - 2.0 * gram[to, source])
+        curvature = scale * (
+            np.float64(gram[to, to]) + gram[source, source] - 2.0 * gram[to, source]
+        )
         up, down = high[to] - v[to], v[source] - low[source]
         length = min(min(up, down), (g[source] - g[to]) / max(curvature, 1e-300))
         v[to] = high[to] if length == up else v[to] + length

@@ -47,7 +47,6 @@ class KernelRun(ABC):
     """One run of m programs on one kernel matrix."""
 
     name = "working-set"
-    debug = False
 
     def __init__(self, table: KernelRows, programs: KernelPrograms, *, maximize: bool = False):
         self.table, self.programs = table, programs
@@ -75,17 +74,15 @@ class KernelRun(ABC):
         open_table(self.table, limits)
         status, programs, idle, least = None, self.programs, 0, math.inf
         try:
-            if not programs.v.any():
-                self._check(callback)  # the zero answer costs nothing
-            else:
-                programs.look()
-                self._check(callback)
+            programs.look()  # the zero answer costs nothing
+            if self._check(callback):
+                status = Status.STOPPED
+                programs.active[:] = False
             if programs.active.any():
                 programs.begin()
             while programs.active.any() and status is None:
                 moved = programs.solve()
                 self.rounds += 1
-                if self.debug: print('round',self.rounds,time.process_time(),len(programs.members),len(programs.near),programs.violation.max(),self.table.values/self.table.n, programs.active.sum(),flush=True)
                 if self.rounds == 1:
                     programs.look()
                 if programs.whole:
@@ -112,9 +109,9 @@ class KernelRun(ABC):
         return [self._result(k, status or Status.STALLED, seconds) for k in range(len(self.bounds))]
 
     def _spent(self, limits: Limits, stop: threading.Event | None) -> Status | None:
-        if limits.max_seconds is not None:
-            if time.perf_counter() - self.began >= limits.max_seconds:
-                return Status.SECONDS
+        most = math.inf if limits.max_seconds is None else limits.max_seconds
+        if time.perf_counter() - self.began >= most:
+            return Status.SECONDS
         if limits.max_steps is not None and self.rounds >= limits.max_steps:
             return Status.STEPS
         return Status.STOPPED if stop is not None and stop.is_set() else None

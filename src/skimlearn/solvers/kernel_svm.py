@@ -6,7 +6,9 @@ Problem, with h a function of the kernel's space, weights m_i of mean 1, and b f
 
 Its dual, with c_i = m_i / n and v_i between 0 and c_i for y_i = 1, -c_i and 0 for y_i = -1:
 
-    max over v of  v.y - 1 / (2 alpha) v' K v,   sum v = 0 if b is free;   h = sum_i v_i k(x_i, .) / alpha.
+    max over v of  v.y - 1 / (2 alpha) v' K v,   with sum v = 0 if b is free;
+
+the answer is h = sum_i v_i k(x_i, .) / alpha.
 
 Algorithm: that of `_kernel_qp`. The responses h(x_i) of all rows follow from its gradient, so that
 both values, and the best b, cost no value of the kernel. ``C = 1 / (alpha n)`` in LIBSVM's words.
@@ -32,7 +34,7 @@ from skimlearn.solvers._kernel_qp import KernelPrograms
 from skimlearn.solvers._kernel_run import Callback, KernelRun
 from skimlearn.solvers._limits import Limits
 
-__all__ = ["kernel_svm", "judged"]
+__all__ = ["judged", "kernel_svm"]
 
 Vector = NDArray[np.float64]
 BIASES = ("free", "none")
