@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from skimlearn import _jit
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import Csr, Dense, Rows, lengths, norms, pieces, responses, take
@@ -44,7 +45,16 @@ def squared_norms(rows: Rows) -> Vector:
 
 def own_values(kernel: Kernel, squares: Vector) -> Vector:
     """k(x, x) of rows, from their squared lengths."""
-    return np.array([float(kernel.similarity(s, s, s)) for s in squares.tolist()])
+    out = np.empty(len(squares))
+    with np.errstate(over="ignore"):
+        _own_values(kernel, squares, out)
+    return out
+
+
+@_jit.kernel
+def _own_values(kernel, squares, out):
+    for i in range(len(out)):
+        out[i] = kernel.similarity(squares[i], squares[i], squares[i])
 
 
 def variance(rows: Rows, weights: Vector) -> float:
@@ -193,8 +203,7 @@ class KernelRows:
         self.squares = squared_norms(rows)
         self.reads = Reads(self.n * self.d, self.entries)
         self.values, self.limit = 0, math.inf
-        with np.errstate(over="ignore"):
-            self.diagonal = own_values(kernel, self.squares)
+        self.diagonal = own_values(kernel, self.squares)
         if not np.isfinite(self.diagonal).all():
             i = int(np.argmin(np.isfinite(self.diagonal)))
             raise ValueError(

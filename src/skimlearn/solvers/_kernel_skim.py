@@ -5,8 +5,8 @@ What a step needs of it is its product with the features of all rows, and there 
 
 estimates
     draw one of the rows of s by its weight, and estimate its kernel with all rows from a few
-    entries of each (`sampling.kernel_values`). The size of s enters the variance: a step that stands for
-    factor * s needs factor^2 |s|^2 draws to be as good as one with linear features.
+    entries of each (`sampling.kernel_values`). The size of s enters the variance: a step
+    that stands for factor * s needs factor^2 |s|^2 draws to be as good as with linear features.
 exact rows
     keep the products, and add a row of the kernel matrix for each row that joins s. A row that is
     kept in memory costs nothing.
