@@ -1,4 +1,4 @@
-"""Kernels: tables against plain formulas, positive semi-definiteness, names and kernels of a user."""
+"""Kernels: tables against plain formulas, names, and kernels of a user."""
 
 import math
 from dataclasses import dataclass

@@ -325,7 +325,7 @@ def test_kernels_without_estimates():
         kernel_perceptron(opened(X), y, responses="noisy", limits=Limits(eps=0.1, max_steps=9))
 
 
-# -------------------------------------------------------------------------------- balls and programs
+# ------------------------------------------------------------------------------ balls and programs
 
 
 @pytest.mark.parametrize("nu", [0.1, 0.4])
