@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from skimlearn import datasets
     from skimlearn.data.columns import Matrix
+    from skimlearn.data.features import fourier_features, sketch_features
     from skimlearn.data.oracle import Oracle
     from skimlearn.data.store import Store, StoreError, open_store
     from skimlearn.data.svmlight import (
@@ -67,6 +68,7 @@ _HOMES = {
     "SvmlightError": "skimlearn.data.svmlight",
     "enclosing_ball": "skimlearn.solvers.ball",
     "export_onnx": "skimlearn.exchange.onnx",
+    "fourier_features": "skimlearn.data.features",
     "from_sklearn": "skimlearn.exchange.sklearn",
     "hard_margin": "skimlearn.solvers.reductions",
     "iter_svmlight": "skimlearn.data.svmlight",
@@ -81,6 +83,7 @@ _HOMES = {
     "regularization_path": "skimlearn.estimators.path",
     "shortest_vector": "skimlearn.solvers.reductions",
     "simplex_qp": "skimlearn.solvers.simplex_qp",
+    "sketch_features": "skimlearn.data.features",
     "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
@@ -119,6 +122,7 @@ __all__ = [
     "datasets",
     "enclosing_ball",
     "export_onnx",
+    "fourier_features",
     "from_sklearn",
     "hard_margin",
     "iter_svmlight",
@@ -136,6 +140,7 @@ __all__ = [
     "regularizers",
     "shortest_vector",
     "simplex_qp",
+    "sketch_features",
     "soft_ball",
     "soft_margin",
     "soft_margin_path",
