@@ -350,6 +350,7 @@ def test_a_ball_is_a_one_class_machine(nu):
     assert sampled.solver.startswith("sampled (")
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("cap", [1.0, 0.1])
 def test_simplex_programs_against_slsqp(cap):
     X, _ = problem(n=20)
@@ -377,6 +378,7 @@ def test_simplex_programs_against_slsqp(cap):
 # ----------------------------------------------------------------------------------------- odd data
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize(
     "X",
     [
@@ -399,6 +401,7 @@ def test_rows_that_are_hard_to_tell_apart(X, kernel):
     assert math.isfinite(kernel_perceptron(opened(X, kernel), y, limits=limits).certificate.gap)
 
 
+@pytest.mark.pure_python
 def test_a_single_row():
     table = opened(np.array([[1.0, 2.0]]))
     ball = kernel_ball(table, limits=Limits(eps=1e-3))
