@@ -30,8 +30,10 @@ def small_pieces(request, monkeypatch):
     return request.param  # threads
 
 
+@pytest.mark.parametrize("filled", [0, 16])
 @pytest.mark.parametrize("form", FORMS)
-def test_parts_and_sums_of_the_matrix(form, small_pieces):
+def test_parts_and_sums_of_the_matrix(form, filled, small_pieces, monkeypatch):
+    monkeypatch.setattr(kernel_rows, "FILLED", filled)
     table = opened(form, threads=small_pieces)
     some, others = np.array([3, 29, 0, 7, 8]), np.array([5, 3, 9, 11])
     np.testing.assert_allclose(table.among(some, others), K[np.ix_(some, others)])
@@ -61,7 +63,9 @@ def test_tiny_weights_in_float32():
     assert not weighted(Gaussian(0.3), 0.0 * weights, rows, rows).any()
 
 
-def test_reads_are_counted():
+@pytest.mark.parametrize("filled", [0, 16])
+def test_reads_are_counted(filled, monkeypatch):
+    monkeypatch.setattr(kernel_rows, "FILLED", filled)
     table = opened(sp.csr_array)
     stored = np.count_nonzero(X)
     assert table.reads.nnz == stored  # for the lengths of the rows

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
 from skimlearn import Status
+from skimlearn.data import kernel_rows
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows
 from skimlearn.formulas.kernels import Gaussian, Kernel, Linear, Polynomial
@@ -95,6 +96,7 @@ def test_growing_working_sets_reach_the_same_optimum(form, monkeypatch):
     """Few members, more rows than they hold, several programs at once."""
     monkeypatch.setattr(_kernel_qp, "WHOLE", 20)
     monkeypatch.setattr(_kernel_qp, "INNER", 30)
+    monkeypatch.setattr(kernel_rows, "FILLED", 0)
     X, y = problem(n=300, seed=3)
     targets = np.stack([y, np.where(X[:, 0] > 0.3, 1.0, -1.0)])
     data = X.astype(np.float32) if form is np.float32 else form(X)

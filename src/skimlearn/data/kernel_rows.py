@@ -36,6 +36,7 @@ HIGH, WIDE = 1024, 512  # rows and columns of a piece
 SPARSE = 2**20  # entries of sparse rows that are columns of a piece
 LINES = 2**22  # entries of sparse rows that are written out at once
 CACHE_BYTES = 2**30
+FILLED, WRITTEN = 16, 2**28  # one entry in so many, and no more bytes: sparse rows become dense
 
 
 def squared_norms(rows: Rows) -> Vector:
@@ -194,13 +195,18 @@ class KernelRows:
     ) -> None:
         if not cache_bytes >= 0:
             raise ValueError(f"cache_bytes={cache_bytes!r} must not be negative; 0 keeps nothing")
-        self.rows, self.kernel, self.cache_bytes = rows, kernel, int(cache_bytes)
+        self.given = self.rows = rows  # sparse rows may be written out: products are faster then
+        self.kernel, self.cache_bytes = kernel, int(cache_bytes)
         self.threads = threads
         self.dtype = rows.values.dtype
         self.n, self.d = rows.shape
         self.lengths = lengths(rows)
         self.entries = int(self.lengths.sum())
-        self.squares = squared_norms(rows)
+        small = self.n * self.d * self.dtype.itemsize <= WRITTEN
+        if isinstance(rows, Csr) and self.n * self.d <= FILLED * self.entries and small:
+            tables = [table for _, table in _written(rows, Dense(rows.values[:0, None]))]
+            self.rows = Dense(np.concatenate(tables))
+        self.squares = squared_norms(self.rows)
         self.reads = Reads(self.n * self.d, self.entries)
         self.values, self.limit = 0, math.inf
         self.diagonal = own_values(kernel, self.squares)

@@ -266,7 +266,7 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
             if self.solver == "perceptron":
                 return [
                     kernel_perceptron(
-                        KernelRows(table.rows, table.kernel, self.cache_bytes, table.threads),
+                        KernelRows(table.given, table.kernel, self.cache_bytes, table.threads),
                         y, kappa=self.kappa, bias=free, **self._share(shared, limits, len(targets)),
                     )
                     for y in targets

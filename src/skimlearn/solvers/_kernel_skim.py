@@ -67,7 +67,7 @@ class KernelSkim(ABC):
         self.estimator: KernelEstimator | None = None
         if responses != "exact":
             if KernelEstimator.can(table.kernel):
-                matrix: Any = as_matrix(table.rows)
+                matrix: Any = as_matrix(table.given)
                 self.estimator = KernelEstimator(matrix, table.kernel, table.squares)
             elif responses == "estimates":
                 raise ValueError(
