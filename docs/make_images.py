@@ -2,7 +2,8 @@
 
     python docs/make_images.py
 
-writes ``docs/images/certificate.png`` and ``docs/images/solvers.png``. Cost is counted in entries
+writes ``docs/images/certificate.png``, ``docs/images/solvers.png`` and, from made points,
+``docs/images/kernels.png``. Cost is counted in entries
 read, not in seconds, so that the pictures come out the same on every machine.
 """
 
@@ -16,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skimlearn import LinearClassifier
+from skimlearn import EnclosingBall, KernelClassifier, LinearClassifier
 from skimlearn.datasets import load_spam
 
 FOLDER = Path(__file__).parent / "images"
@@ -100,6 +101,35 @@ def draw_solvers(X, y):
     save(figure, "solvers.png")
 
 
+def draw_kernels():
+    """A boundary and a ball that are curved among the rows."""
+    rng = np.random.default_rng(0)
+    grid = np.stack(np.meshgrid(np.linspace(-3, 3, 200), np.linspace(-3, 3, 200)), axis=-1)
+    flat = grid.reshape(-1, 2)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    X = rng.normal(size=(400, 2))
+    y = X[:, 1] + 0.2 * rng.normal(size=400) > np.sin(2.0 * X[:, 0])
+    model = KernelClassifier(gamma=1.0, alpha=1e-3, random_state=0).fit(X, y)
+    scores = model.decision_function(flat).reshape(200, 200)
+    left.contourf(*grid.T, scores.T, [-99, 0, 99], colors=["C3", "C0"], alpha=0.15)
+    left.contour(*grid.T, scores.T, [-1, 0, 1], colors="black", linestyles=[":", "-", ":"])
+    left.scatter(*X.T, c=np.where(y, "C0", "C3"), s=6)
+    chosen = model.support_vectors_
+    left.scatter(*chosen.T, s=28, facecolors="none", edgecolors="black", lw=0.6)
+    left.set_title("KernelClassifier: circles are the support rows", fontsize=11)
+    angle = rng.uniform(0, 2 * np.pi, 300)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1) * rng.normal(2, 0.15, 300)[:, None]
+    ball = EnclosingBall(kernel="rbf", gamma=2.0, contamination=0.05, eps=1e-3, random_state=0)
+    scores = ball.fit(ring).decision_function(flat).reshape(200, 200)
+    right.contourf(*grid.T, scores.T, [0, 99], colors=["C0"], alpha=0.15)
+    right.contour(*grid.T, scores.T, [0], colors="black")
+    right.scatter(*ring.T, c="C0", s=6)
+    right.set_title('EnclosingBall(kernel="rbf", contamination=0.05)', fontsize=11)
+    for axes in (left, right):
+        axes.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+    save(figure, "kernels.png")
+
+
 def save(figure, name):
     """Write a picture as a small file, without the date."""
     FOLDER.mkdir(exist_ok=True)
@@ -114,6 +144,7 @@ def main():
     with plt.rc_context(STYLE):
         draw_certificate(X, y)
         draw_solvers(X, y)
+        draw_kernels()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from skimlearn import datasets, report
     from skimlearn.data.columns import Matrix
+    from skimlearn.data.features import fourier_features, sketch_features
     from skimlearn.data.oracle import Oracle
     from skimlearn.data.store import Store, StoreError, open_store
     from skimlearn.data.stream import RowStream
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from skimlearn.estimators.ball import EnclosingBall
     from skimlearn.estimators.classifier import LinearClassifier
     from skimlearn.estimators.cv import LinearClassifierCV, LinearRegressorCV
+    from skimlearn.estimators.kernel import KernelClassifier
     from skimlearn.estimators.path import regularization_path
     from skimlearn.estimators.regressor import LinearRegressor
     from skimlearn.estimators.saving import load
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from skimlearn.exchange.liblinear import read_liblinear, write_liblinear
     from skimlearn.exchange.onnx import export_onnx
     from skimlearn.exchange.sklearn import from_sklearn, to_sklearn
-    from skimlearn.formulas import losses, regularizers
+    from skimlearn.formulas import kernels, losses, regularizers
     from skimlearn.result import Budget, Certificate, Result, Status
     from skimlearn.solvers.ball import enclosing_ball
     from skimlearn.solvers.game import matrix_game
@@ -52,6 +54,7 @@ _HOMES = {
     "Budget": "skimlearn.result",
     "Certificate": "skimlearn.result",
     "EnclosingBall": "skimlearn.estimators.ball",
+    "KernelClassifier": "skimlearn.estimators.kernel",
     "LinearClassifier": "skimlearn.estimators.classifier",
     "LinearClassifierCV": "skimlearn.estimators.cv",
     "LinearRegressor": "skimlearn.estimators.regressor",
@@ -73,6 +76,7 @@ _HOMES = {
     "TableError": "skimlearn.data.tables",
     "enclosing_ball": "skimlearn.solvers.ball",
     "export_onnx": "skimlearn.exchange.onnx",
+    "fourier_features": "skimlearn.data.features",
     "from_sklearn": "skimlearn.exchange.sklearn",
     "hard_margin": "skimlearn.solvers.reductions",
     "iter_svmlight": "skimlearn.data.svmlight",
@@ -89,6 +93,7 @@ _HOMES = {
     "regularization_path": "skimlearn.estimators.path",
     "shortest_vector": "skimlearn.solvers.reductions",
     "simplex_qp": "skimlearn.solvers.simplex_qp",
+    "sketch_features": "skimlearn.data.features",
     "soft_ball": "skimlearn.solvers.soft_ball",
     "soft_margin": "skimlearn.solvers.soft_margin",
     "soft_margin_path": "skimlearn.solvers.soft_margin",
@@ -100,6 +105,7 @@ _HOMES = {
 }
 _MODULES = {
     "datasets": "skimlearn.datasets",
+    "kernels": "skimlearn.formulas.kernels",
     "losses": "skimlearn.formulas.losses",
     "regularizers": "skimlearn.formulas.regularizers",
     "report": "skimlearn.report",
@@ -109,6 +115,7 @@ __all__ = [
     "Budget",
     "Certificate",
     "EnclosingBall",
+    "KernelClassifier",
     "LinearClassifier",
     "LinearClassifierCV",
     "LinearRegressor",
@@ -131,9 +138,11 @@ __all__ = [
     "datasets",
     "enclosing_ball",
     "export_onnx",
+    "fourier_features",
     "from_sklearn",
     "hard_margin",
     "iter_svmlight",
+    "kernels",
     "l2_svm",
     "load",
     "losses",
@@ -150,6 +159,7 @@ __all__ = [
     "report",
     "shortest_vector",
     "simplex_qp",
+    "sketch_features",
     "soft_ball",
     "soft_margin",
     "soft_margin_path",

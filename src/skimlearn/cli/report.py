@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shlex
 import sys
 from pathlib import Path
@@ -38,7 +37,7 @@ def report(
     if output == "-" and out.as_json:
         raise typer.BadParameter("--json and a page on standard output: give -o FILE")
     writable(None if output == "-" else output)
-    pages: Any = importlib.import_module("skimlearn.report")
+    from skimlearn import report as pages
 
     reading.check(*([] if test is None else [kind_of(test)]))
     if reading.labels is not None and test is None:

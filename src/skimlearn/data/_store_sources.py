@@ -107,7 +107,7 @@ def blocks_of(
     zero_based: bool,
     n_jobs: int | None,
 ) -> Generator[Block, None, None]:
-    """The rows of a source that is no table, ``most`` entries at a time, with labels as they are."""
+    """The rows of a source that is no table, some entries at a time, with labels as they are."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.suffix == ".npy":

@@ -15,13 +15,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.inspection import as_rows
+from skimlearn.data.kernel_rows import KernelRows, own_values, squared_norms
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import lengths
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
 from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
+from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
+from skimlearn.formulas.kernels import Kernel
 from skimlearn.result import Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.ball import enclosing_ball, squared_distances
+from skimlearn.solvers.kernel_ball import kernel_ball
 from skimlearn.solvers.soft_ball import soft_ball
 
 __all__ = ["EnclosingBall"]
@@ -33,10 +38,15 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
     """The smallest ball around the data; what lies outside is new.
 
     With a contamination the ball may leave out that part of the rows, which count by how far they
-    lie outside (support vector data description).
+    lie outside (support vector data description). With a kernel the ball is one in the kernel's
+    space, and may have any shape in that of the rows.
 
     Parameters
     ----------
+    kernel : {"rbf", "poly", "linear"} or Kernel or None, default=None
+        None for a ball among the rows themselves; otherwise as in `KernelClassifier`.
+    gamma, degree, coef0 : float or "scale" or "auto", int, and float
+        The parameters of a kernel that is given by its name; as in `KernelClassifier`.
     contamination : float, default=0.1
         The part of the rows that are outliers, from 0 (the ball holds all rows) to 0.5.
     eps : float, default=0.02
@@ -50,13 +60,20 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         Stop before more stored entries than that are read.
     max_seconds : float or None, default=None
         Stop after so many seconds.
+    cache_bytes : int, default=2**30
+        Memory for values of a kernel.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the draws; nothing is drawn with a contamination.
+        Seed of the draws; without a kernel nothing is drawn with a contamination.
 
     Attributes
     ----------
     center_ : ndarray of shape (d,)
-        The centre of the ball.
+        The centre of the ball, if there is no kernel.
+    kernel_ : Kernel
+        The kernel, with the numbers that "scale" and "auto" stood for.
+    support_, support_vectors_, dual_coef_ : ndarrays
+        With a kernel: the rows that the centre is made of, their numbers, and their weights, as
+        (1, n_support).
     radius_ : float
         The radius of the ball.
     offset_ : float
@@ -84,20 +101,30 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
     def __init__(
         self,
         *,
+        kernel: str | Kernel | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
         contamination: float = 0.1,
         eps: float = 0.02,
         mode: str = "las-vegas",
         delta: float = 0.05,
         max_reads: int | None = None,
         max_seconds: float | None = None,
+        cache_bytes: int = 2**30,
         random_state: Any = None,
     ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.contamination = contamination
         self.eps = eps
         self.mode = mode
         self.delta = delta
         self.max_reads = max_reads
         self.max_seconds = max_seconds
+        self.cache_bytes = cache_bytes
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -127,6 +154,17 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
                 f"mode={self.mode!r} is for contamination=0; with contamination="
                 f"{self.contamination!r} the answer always has a proof: use mode='las-vegas'"
             )
+        for name in ("center_", "kernel_", "support_", "support_vectors_", "dual_coef_"):
+            if hasattr(self, name):
+                delattr(self, name)  # of a former fit
+        if self.kernel is not None:
+            return self._fit_kernel(X)
+        for name, value in (("gamma", "scale"), ("degree", 3), ("coef0", 0.0)):
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} has no meaning without a kernel: leave it at "
+                    f"{value!r}, or set kernel='rbf' or 'poly'"
+                )
         if self.contamination > 0.0:
             self.result_ = soft_ball(
                 X,
@@ -155,6 +193,40 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
             self.offset_ = float(self._own_scores(X).min())  # as the rows themselves are scored
         else:
             self.offset_ = -math.sqrt(max(self.result_.bias, 0.0))
+        self.radius_ = -self.offset_
+        return self
+
+    def _fit_kernel(self, X: Any) -> EnclosingBall:
+        if self.mode != "las-vegas":
+            raise ValueError(
+                f"mode={self.mode!r} is for kernel=None: with a kernel the answer always has a "
+                "proof; use mode='las-vegas'"
+            )
+        rows = as_rows(X, bounded=True)
+        self.kernel_ = kernel_of(self, rows)
+        table = KernelRows(rows, self.kernel_, self.cache_bytes)
+        self.result_ = kernel_ball(
+            table,
+            contamination=self.contamination,
+            limits=Limits(eps=self.eps, max_reads=self.max_reads, max_seconds=self.max_seconds),
+            seed=int(seeds(self.random_state, 1)[0]),
+        )
+        self._warn()
+        self.support_ = np.flatnonzero(self.result_.x)
+        if len(self.support_) == 0:  # nothing could be read: the first row alone
+            self.support_ = np.zeros(1, dtype=np.int64)
+        self.support_vectors_ = kept_rows(rows, self.support_)
+        self.dual_coef_ = self.result_.x[None, self.support_]
+        self.n_iter_ = max(1, len(self.result_.history))
+        table.limit = math.inf
+        inside = table.among(self.support_, self.support_).astype(np.float64)
+        self._square = float(self.dual_coef_[0] @ inside @ self.dual_coef_[0])
+        scores = self._own_scores(X)
+        self.offset_ = float(
+            np.percentile(scores, 100.0 * self.contamination)
+            if self.contamination > 0.0
+            else scores.min()
+        )
         self.radius_ = -self.offset_
         return self
 
@@ -195,11 +267,16 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
     def _own_scores(self, X: Any) -> Vector:
         """The scores of the rows that the ball was made of; reading them is counted."""
         rows = as_rows(X, inspect=False)
-        more = Reads(certificate=int(lengths(rows).sum()))
+        times = 1 if self.kernel is None else len(self.support_)
+        more = Reads(certificate=times * int(lengths(rows).sum()))
         self.result_ = replace(self.result_, reads=self.result_.reads + more)
         return self._scores(X)
 
     def _scores(self, X: Any) -> Vector:
+        if self.kernel is not None:
+            sums, rows = support_sums(self, X, 1)
+            own = own_values(self.kernel_, squared_norms(rows))
+            return -np.sqrt(np.maximum(own - 2.0 * sums[:, 0] + self._square, 0.0))
         return -np.sqrt(squared_distances(as_rows(X, inspect=False), self.center_))
 
     def decision_function(self, X: Any) -> Vector:

@@ -309,30 +309,33 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
         return X, np.asarray(y), None
 
     def _weigh(self, weights: Vector, y: NDArray[Any], classes: NDArray[Any]) -> Vector:
-        """The weights of the rows times those of their classes."""
-        if self.class_weight is None:
-            return weights
-        present = np.unique(y)
-        wanted = self.class_weight
-        if isinstance(wanted, dict):
-            unknown = set(wanted) - set(classes.tolist())
-            if unknown:
-                raise ValueError(
-                    f"class_weight has the keys {sorted(map(str, unknown))}, which are not among "
-                    f"the classes {classes.tolist()}: remove them, or name classes that are yet "
-                    "to come in partial_fit's parameter classes"
-                )
-        try:
-            factors = compute_class_weight(wanted, classes=present, y=y)
-        except ValueError as error:
+        return weigh(self.class_weight, weights, y, classes)
+
+
+def weigh(wanted: Any, weights: Vector, y: NDArray[Any], classes: NDArray[Any]) -> Vector:
+    """The weights of the rows times those of their classes, the parameter ``class_weight``."""
+    if wanted is None:
+        return weights
+    present = np.unique(y)
+    if isinstance(wanted, dict):
+        unknown = set(wanted) - set(classes.tolist())
+        if unknown:
             raise ValueError(
-                f"class_weight={wanted!r} must be a dict of numbers, 'balanced' or None"
-            ) from error
-        if not (np.isfinite(factors) & (factors >= 0.0)).all() or not factors.any():
-            raise ValueError(
-                f"class_weight={wanted!r} must hold finite numbers >= 0, and not only zeros"
+                f"class_weight has the keys {sorted(map(str, unknown))}, which are not among "
+                f"the classes {classes.tolist()}: remove them, or name classes that are yet "
+                "to come in partial_fit's parameter classes"
             )
-        return check_weights(weights * factors[np.searchsorted(present, y)], len(y))
+    try:
+        factors = compute_class_weight(wanted, classes=present, y=y)
+    except ValueError as error:
+        raise ValueError(
+            f"class_weight={wanted!r} must be a dict of numbers, 'balanced' or None"
+        ) from error
+    if not (np.isfinite(factors) & (factors >= 0.0)).all() or not factors.any():
+        raise ValueError(
+            f"class_weight={wanted!r} must hold finite numbers >= 0, and not only zeros"
+        )
+    return check_weights(weights * factors[np.searchsorted(present, y)], len(y))
 
 
 def one_against_rest(y: NDArray[Any], classes: NDArray[Any]) -> list[Vector]:

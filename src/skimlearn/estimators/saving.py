@@ -104,6 +104,10 @@ def _describe(model: Any) -> tuple[Tensors, dict[str, Any]]:
         )
     check_is_fitted(model)
     parameters = model.get_params(deep=False)
+    if parameters.get("kernel") is not None:
+        raise ModelError(
+            f"a model of the class {cls.__qualname__} with a kernel can't be saved: set kernel=None"
+        )
     tensors: Tensors = {}
     attributes: dict[str, Any] = {}
     for name in (*layout.counts, *layout.flags, *layout.numbers):

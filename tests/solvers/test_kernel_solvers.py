@@ -1,0 +1,413 @@
+"""Kernel solvers: certificates against exact solvers, naive references, limits, odd data."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, NuSVC, OneClassSVM
+
+from skimlearn import Status
+from skimlearn.data import kernel_rows
+from skimlearn.data.inspection import as_rows
+from skimlearn.data.kernel_rows import KernelRows
+from skimlearn.formulas.kernels import Gaussian, Kernel, Linear, Polynomial
+from skimlearn.sampling.simplex import capped_softmax
+from skimlearn.solvers import _kernel_qp
+from skimlearn.solvers._limits import Limits
+from skimlearn.solvers.kernel_ball import kernel_ball
+from skimlearn.solvers.kernel_margin import kernel_margin
+from skimlearn.solvers.kernel_pegasos import kernel_pegasos
+from skimlearn.solvers.kernel_perceptron import kernel_perceptron
+from skimlearn.solvers.kernel_sampled_qp import kernel_sampled_ball, kernel_sampled_qp
+from skimlearn.solvers.kernel_simplex_qp import kernel_simplex_qp
+from skimlearn.solvers.kernel_svm import kernel_svm
+
+
+def problem(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where((X**2).sum(axis=1) + 0.5 * rng.normal(size=n) < 2.0, 1.0, -1.0)
+    return X, y
+
+
+def opened(X, kernel=None, **options):
+    return KernelRows(as_rows(X), kernel or Gaussian(0.5), **options)
+
+
+def machine(X, y, *, weights=None, alpha=1e-3, bias="free", eps=1e-6, seed=0, **options):
+    y = np.atleast_2d(y)
+    weights = np.ones(y.shape) if weights is None else weights
+    limits = Limits(eps=eps, **{k: options.pop(k) for k in list(options) if k.startswith("max_")})
+    table = opened(X, **options)
+    return kernel_svm(table, y, weights, alpha=alpha, bias=bias, limits=limits, seed=seed)
+
+
+def objective(X, y, result, alpha, K):
+    h = K @ result.x
+    loss = np.maximum(0.0, 1.0 - y * (h + result.bias)).mean()
+    return 0.5 * alpha * result.x @ h + loss
+
+
+# ------------------------------------------------------------------------------------- machines
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("alpha", [1e-1, 1e-3])
+def test_a_machine_is_that_of_libsvm(seed, alpha):
+    X, y = problem(seed=seed)
+    K = rbf_kernel(X, gamma=0.5)
+    result = machine(X, y, alpha=alpha, seed=seed)[0]
+    assert result.status is Status.CONVERGED
+    svc = SVC(C=1.0 / (alpha * len(y)), gamma=0.5, tol=1e-9).fit(X, y)
+    h = svc.decision_function(X) - svc.intercept_
+    norm = (svc.dual_coef_ @ K[np.ix_(svc.support_, svc.support_)] @ svc.dual_coef_.T).item()
+    loss = np.maximum(0.0, 1.0 - y * (h + svc.intercept_)).mean()
+    best = 0.5 * alpha * norm + loss
+    certificate = result.certificate
+    assert certificate.dual - 1e-9 <= best <= certificate.primal + 1e-6  # LIBSVM is less exact
+    assert certificate.primal == pytest.approx(objective(X, y, result, alpha, K))
+    np.testing.assert_allclose(K @ result.x, h, atol=1e-3)
+    assert abs(result.p.sum()) < 1e-12
+    assert (y * result.p >= 0.0).all()
+    assert np.abs(result.p).max() <= 1.0 / len(y)
+
+
+def test_a_machine_without_a_bias():
+    X, y = problem(n=60)
+    alpha, K = 1e-2, rbf_kernel(X, gamma=0.5)
+    result = machine(X, y, alpha=alpha, bias="none", eps=1e-8)[0]
+
+    def loss(v):
+        return 0.5 / alpha * v @ K @ v - v @ y, K @ v / alpha - y
+
+    bounds = [(0.0, 1.0 / 60) if label > 0.0 else (-1.0 / 60, 0.0) for label in y]
+    best = -minimize(loss, np.zeros(60), jac=True, bounds=bounds, tol=1e-13).fun
+    assert result.bias == 0.0
+    assert result.certificate.dual <= best + 1e-7
+    assert result.certificate.primal >= best - 1e-7
+    assert result.certificate.gap <= 1e-8
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32])
+def test_growing_working_sets_reach_the_same_optimum(form, monkeypatch):
+    """Few members, more rows than they hold, several programs at once."""
+    monkeypatch.setattr(_kernel_qp, "WHOLE", 20)
+    monkeypatch.setattr(_kernel_qp, "INNER", 30)
+    monkeypatch.setattr(kernel_rows, "FILLED", 0)
+    X, y = problem(n=300, seed=3)
+    targets = np.stack([y, np.where(X[:, 0] > 0.3, 1.0, -1.0)])
+    data = X.astype(np.float32) if form is np.float32 else form(X)
+    table = opened(data, cache_bytes=100**2 * (4 if form is np.float32 else 8))
+    monkeypatch.setattr("skimlearn.solvers._kernel_run.SMALL", 0)
+    results = kernel_svm(
+        table, targets, np.ones(targets.shape), alpha=1e-3, bias="free",
+        limits=Limits(eps=1e-4), seed=0,
+    )  # fmt: skip
+    monkeypatch.undo()
+    K = rbf_kernel(X, gamma=0.5)
+    for labels, result in zip(targets, results, strict=True):
+        exact = machine(X, labels)[0].certificate
+        assert result.status is Status.CONVERGED
+        tolerance = 1e-6 if form is np.float32 else 1e-12
+        assert result.certificate.dual <= exact.primal + tolerance
+        assert result.certificate.primal >= exact.dual - tolerance
+        assert result.certificate.primal == pytest.approx(
+            objective(X, labels, result, 1e-3, K), rel=1e-5
+        )
+    assert sum(r.reads.nnz for r in results) == table.reads.nnz
+
+
+def test_weights_are_repetitions():
+    X, y = problem(n=40)
+    times = np.random.default_rng(0).integers(0, 3, size=40)
+    weights = times / times.mean()
+    weighted = machine(X, y, weights=weights[None, :], eps=1e-9)[0]
+    rows = np.repeat(np.arange(40), times)
+    repeated = machine(X[rows], y[rows], eps=1e-9)[0]
+    assert weighted.certificate.primal == pytest.approx(repeated.certificate.primal, rel=1e-8)
+    assert not weighted.x[times == 0].any()
+
+
+def test_limits_of_a_machine():
+    X, y = problem(n=100)
+    nothing = machine(X, y, max_reads=300)[0]
+    assert nothing.status is Status.READS
+    assert not nothing.x.any()
+    assert nothing.certificate.dual == 0.0
+    part = machine(X, y, max_reads=300 + 20 * 120 * 3)[0]
+    assert part.status is Status.READS
+    assert part.x.any()
+    assert part.reads.nnz <= 300 + 20 * 120 * 3
+    exact = machine(X, y)[0].certificate
+    assert part.certificate.dual <= exact.primal
+    assert part.certificate.primal >= exact.dual
+    with pytest.raises(ValueError, match=r"max_reads=10 is too small: .* 300 entries"):
+        machine(X, y, max_reads=10)
+    assert machine(X, y, max_steps=1, eps=1e-12)[0].status is Status.STEPS
+    assert machine(X, y, max_seconds=0.0, eps=1e-12)[0].status is Status.SECONDS
+
+
+def test_ctrl_c_and_callbacks_of_a_machine(monkeypatch):
+    X, y = problem(n=100)
+    table = opened(X)
+    arguments = {"alpha": 1e-3, "bias": "free", "limits": Limits(eps=1e-9)}
+    stopped = kernel_svm(table, y[None], np.ones((1, 100)), callback=lambda r: True, **arguments)
+    assert stopped[0].status is Status.STOPPED
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_kernel_qp.KernelPrograms, "solve", interrupt)
+    result = kernel_svm(table, y[None], np.ones((1, 100)), **arguments)[0]
+    assert result.status is Status.INTERRUPTED
+    assert math.isfinite(result.certificate.gap)
+
+
+# ----------------------------------------------------------------------------------------- Pegasos
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+def test_pegasos_is_its_naive_version(bias):
+    X, y = problem(n=50)
+    alpha, K, n = 1e-2, rbf_kernel(X, gamma=0.5), 50
+    limits = Limits(eps=1e-9, max_steps=4 * n)
+    result = kernel_pegasos(
+        opened(X), y[None], np.ones((1, n)), alpha=alpha, bias=bias, limits=limits, seed=5
+    )[0]
+    rng, counts, t, values = np.random.default_rng(5), np.zeros(n), 0, []
+    # what is best for h = 0, on the side of a tie that rounding takes
+    b = (1.0 - 1e-12) * np.sign(y.sum()) if bias == "free" else 0.0
+    for epoch in range(1, 5):
+        for i in rng.permutation(n):
+            h = K[i] @ (counts * y) / (alpha * t) if t else 0.0
+            counts[i] += y[i] * (h + b) < 1.0
+            t += 1
+        z = K @ (counts * y) / (alpha * epoch * n)
+        if bias == "free":
+            shifts = y - z  # where the loss bends
+            losses = [np.maximum(0.0, 1.0 - y * (z + s)).mean() for s in shifts]
+            least = min(losses)
+            best = [s for s, value in zip(shifts, losses, strict=True) if value <= least + 1e-12]
+            b = 0.5 * (min(best) + max(best))
+        coefficients = counts * y / (alpha * epoch * n)
+        value = 0.5 * alpha * coefficients @ z + np.maximum(0.0, 1.0 - y * (z + b)).mean()
+        values.append(value)
+    assert result.certificate.primal == pytest.approx(min(values), rel=1e-6)
+    exact = machine(X, y, alpha=alpha, bias=bias)[0].certificate
+    assert result.certificate.dual <= exact.primal + 1e-12
+    assert result.certificate.primal >= exact.dual - 1e-12
+    assert result.solver == "pegasos"
+
+
+def test_pegasos_converges_and_stops():
+    X, y = problem(n=80)
+    common = {"alpha": 1e-2, "bias": "free", "seed": 0}
+    weights = np.ones((2, 80))
+    targets = np.stack([y, -y])
+    table = opened(X)
+    limits = Limits(eps=0.05, max_steps=80 * 400)
+    results = kernel_pegasos(table, targets, weights, limits=limits, **common)
+    assert [r.status for r in results] == [Status.CONVERGED] * 2
+    assert sum(r.reads.nnz for r in results) == table.reads.nnz
+    limits = Limits(eps=0.05, max_reads=240 * 12)
+    few = kernel_pegasos(opened(X), targets[:1], weights[:1], limits=limits, **common)[0]
+    assert few.status is Status.READS
+    assert few.reads.nnz <= 240 * 12
+    limits = Limits(eps=1e-9, max_seconds=0.0)
+    assert (
+        kernel_pegasos(opened(X), targets[:1], weights[:1], limits=limits, **common)[0].status
+        is Status.SECONDS
+    )
+
+
+# ------------------------------------------------------------------------------------------ margins
+
+
+@pytest.mark.parametrize("kappa", [0.2, 0.5])
+def test_a_soft_margin_is_that_of_nu_svm(kappa):
+    X, y = problem(n=120, seed=1)
+    K = rbf_kernel(X, gamma=0.5)
+    result = kernel_margin(
+        opened(X), y[None], kappa=kappa, bias=True, limits=Limits(eps=1e-7), seed=0
+    )[0]
+    nu = NuSVC(nu=kappa, gamma=0.5, tol=1e-9).fit(X, y)
+    p = np.zeros(120)
+    p[nu.support_] = np.abs(nu.dual_coef_[0])
+    p /= p.sum()
+    best = math.sqrt((p * y) @ K @ (p * y))
+    assert result.certificate.primal <= best + 1e-6
+    assert result.certificate.dual >= best - 1e-6
+    assert result.certificate.gap <= 1e-7
+    responses = np.sort(y * (K @ result.x + result.bias))
+    assert responses[: round(kappa * 120)].mean() == pytest.approx(result.certificate.primal)
+    assert result.x @ K @ result.x <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("responses", ["exact", "auto", "estimates"])
+def test_the_perceptron_brackets_the_margin(bias, responses):
+    X, y = problem(n=60, seed=2)
+    for seed in range(2):
+        limits = Limits(eps=0.08, max_steps=250)
+        table = opened(X, Gaussian(0.1))
+        result = kernel_perceptron(
+            table, y, kappa=0.3, bias=bias, responses=responses, limits=limits, seed=seed
+        )
+        exact = kernel_margin(
+            opened(X, Gaussian(0.1)), y[None], kappa=0.3, bias=bias, limits=Limits(eps=1e-8)
+        )[0].certificate
+        assert result.certificate.primal <= exact.dual + 1e-9
+        assert result.certificate.dual >= exact.primal - 1e-9
+        assert result.certificate.gap < 0.5
+        assert result.reads == table.reads
+        if responses == "exact":
+            assert result.solver == "perceptron (exact rows)"
+        else:
+            assert "estimates" in result.solver or "exact rows" in result.solver
+
+
+def test_the_perceptron_is_its_naive_version():
+    X, y = problem(n=40)
+    K, steps = rbf_kernel(X, gamma=0.5), 100
+    limits = Limits(eps=1e-9, max_steps=steps)
+    result = kernel_perceptron(opened(X), y, kappa=0.1, responses="exact", limits=limits, seed=9)
+    rng, S, counts, mean = np.random.default_rng(9), np.zeros(40), np.zeros(40), np.zeros(40)
+    signed = np.outer(y, y) * K
+    values, checks = [], {32, 48, 72, 100}
+    for t in range(1, steps + 1):
+        eta = min(math.sqrt(math.log(40) / t), 0.5)
+        p = capped_softmax(-eta * S, 0.25)
+        i = int(np.searchsorted(np.cumsum(p), rng.random() * p.sum(), side="right"))
+        factor = 1.0 / max(math.sqrt(2 * t), math.sqrt(counts @ signed @ counts))
+        S += np.clip(factor * (signed @ counts), -1 / eta, 1 / eta)
+        mean += factor * counts
+        counts[i] += 1
+        if t in checks:
+            c = np.sort(signed @ mean)[:4].mean() / math.sqrt(mean @ signed @ mean)
+            values.append(c)
+    assert result.certificate.primal >= max(values) - 1e-9
+    if result.certificate.primal > max(values) + 1e-9:  # the sum of rows was better
+        assert not np.allclose(result.x, mean * y / math.sqrt(mean @ signed @ mean))
+
+
+def test_estimates_are_given_up_when_rows_are_cheaper():
+    X, y = problem(n=60)
+    limits = Limits(eps=1e-9, max_steps=128)
+    wide = np.hstack([X, 0.01 * np.random.default_rng(0).normal(size=(60, 40))])
+    result = kernel_perceptron(opened(wide, Gaussian(0.1)), y, limits=limits, seed=0)
+    assert "then exact rows" in result.solver
+    only = kernel_perceptron(
+        opened(wide, Gaussian(0.1)), y, responses="estimates", limits=limits, seed=0
+    )
+    assert only.solver == "perceptron (estimates)"
+
+
+def test_a_perceptron_within_its_reads():
+    X, y = problem(n=60)
+    limits = Limits(eps=1e-9, max_reads=60 * 3 * 10)
+    result = kernel_perceptron(opened(X), y, responses="exact", limits=limits, seed=0)
+    assert result.status is Status.READS
+    assert result.reads.nnz <= 60 * 3 * 10
+
+
+def test_kernels_without_estimates():
+    class Plain(Kernel):
+        def similarity(self, product, left, right):
+            return product
+
+    X, y = problem(n=10)
+    with pytest.raises(ValueError, match="can't be had for kernel"):
+        kernel_perceptron(
+            opened(X, Plain()), y, responses="estimates", limits=Limits(eps=0.1, max_steps=9)
+        )
+    with pytest.raises(ValueError, match="responses='noisy' must be one of"):
+        kernel_perceptron(opened(X), y, responses="noisy", limits=Limits(eps=0.1, max_steps=9))
+
+
+# ------------------------------------------------------------------------------ balls and programs
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.4])
+def test_a_ball_is_a_one_class_machine(nu):
+    X, _ = problem(n=120)
+    K = rbf_kernel(X, gamma=0.5)
+    result = kernel_ball(opened(X), contamination=nu, limits=Limits(eps=1e-8), seed=0)
+    one = OneClassSVM(nu=nu, gamma=0.5, tol=1e-9).fit(X)
+    p = np.zeros(120)
+    p[one.support_] = one.dual_coef_[0]
+    p /= p.sum()
+    assert result.certificate.dual == pytest.approx(1.0 - p @ K @ p, rel=1e-6)
+    assert result.certificate.gap <= 1e-8
+    distances = 1.0 - 2.0 * K @ result.x + result.x @ K @ result.x
+    assert (distances > result.bias + 1e-9).sum() <= round(nu * 120)
+    sampled = kernel_sampled_ball(
+        opened(X), contamination=nu, limits=Limits(eps=0.1, max_steps=4000), seed=0
+    )
+    assert sampled.status is Status.CONVERGED
+    assert sampled.certificate.dual <= result.certificate.primal + 1e-9
+    assert sampled.certificate.primal >= result.certificate.dual - 1e-9
+    assert sampled.solver.startswith("sampled (")
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("cap", [1.0, 0.1])
+def test_simplex_programs_against_slsqp(cap):
+    X, _ = problem(n=20)
+    kernel = Polynomial(2.0, 0.5, 1.0)
+    K = (0.5 * X @ X.T + 1.0) ** 2
+    b = np.random.default_rng(1).normal(size=20)
+    best = minimize(
+        lambda p: (b @ p + p @ K @ p, b + 2 * K @ p), np.full(20, 0.05), jac=True,
+        bounds=[(0.0, cap)] * 20, method="SLSQP", tol=1e-14,
+        constraints={"type": "eq", "fun": lambda p: p.sum() - 1.0},
+    ).fun  # fmt: skip
+    limits = Limits(eps=1e-9)
+    result = kernel_simplex_qp(opened(X, kernel), b, cap=cap, limits=limits)
+    assert result.certificate.dual - 1e-7 <= best <= result.certificate.primal + 1e-7
+    assert result.certificate.gap <= 1e-9
+    assert result.p.max() <= cap + 1e-12
+    assert result.p.sum() == pytest.approx(1.0)
+    sampled = kernel_sampled_qp(
+        opened(X, kernel), b, cap=cap, limits=Limits(eps=0.3, max_steps=1000), seed=0
+    )
+    assert sampled.certificate.dual <= best + 1e-7
+    assert sampled.certificate.primal >= best - 1e-7
+
+
+# ----------------------------------------------------------------------------------------- odd data
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((6, 2)),
+        np.ones((6, 2)),
+        np.repeat([[1.0, 2.0], [3.0, 4.0]], 3, axis=0),
+        np.full((6, 2), 1e-200),
+    ],
+    ids=["zeros", "constant", "duplicates", "tiny"],
+)
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear()], ids=repr)
+def test_rows_that_are_hard_to_tell_apart(X, kernel):
+    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    for bias in ("free", "none"):
+        result = machine(X, y, bias=bias, kernel=kernel, eps=1e-6)[0]
+        assert result.status is Status.CONVERGED
+    ball = kernel_ball(opened(X, kernel), contamination=0.3, limits=Limits(eps=1e-3))
+    assert math.isfinite(ball.certificate.gap)
+    limits = Limits(eps=0.5, max_steps=64)
+    assert math.isfinite(kernel_perceptron(opened(X, kernel), y, limits=limits).certificate.gap)
+
+
+@pytest.mark.pure_python
+def test_a_single_row():
+    table = opened(np.array([[1.0, 2.0]]))
+    ball = kernel_ball(table, limits=Limits(eps=1e-3))
+    assert ball.status is Status.CONVERGED
+    assert ball.bias == pytest.approx(0.0, abs=1e-12)
+    qp = kernel_simplex_qp(table, limits=Limits(eps=1e-3))
+    assert qp.p.tolist() == [1.0]
