@@ -295,7 +295,8 @@ def on_a_terminal(command, seconds=30.0):
     finally:
         process.kill()
         os.close(leader)
-    return shown.decode()
+    # numba's colours, where the package for them is installed, are reset when a process ends
+    return shown.decode().removesuffix("\x1b[0m")
 
 
 FIT = """

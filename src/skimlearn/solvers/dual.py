@@ -218,11 +218,10 @@ class DualAscent(Method):
             )  # fmt: skip
             self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
             self.moved[:] = True
-        gap, guess = certificate.gap * problem.n, self._guess()
+        gap, guess = max(certificate.gap, 0.0) * problem.n, self._guess()
         # a guess that is far too small may be nothing but rounding: its size says no more
-        self.doubt = (
-            min(max(1.0, gap / guess), MOST_DOUBT) if guess * MOST_DOUBT > gap else MOST_DOUBT
-        )
+        trusted = guess * MOST_DOUBT > gap
+        self.doubt = max(1.0, gap / guess) if trusted else MOST_DOUBT
         self.passes = 0
         self.close = certificate.relative_gap < 1e-6
 
