@@ -248,7 +248,7 @@ class Log(Loss):
             else:
                 low = u
             step = error / (1.0 + h * b * (1.0 - b))
-            if abs(step) <= 1e-7 * (1.0 + abs(u)) and low < u - step < high:
+            if abs(step) <= 1e-5 * (1.0 + abs(u)) and low < u - step < high:
                 return y * (b + step * b * (1.0 - b))  # exact but for the square of the step
             if abs(step) <= 1e-14 * (1.0 + abs(u)):
                 break

@@ -3,16 +3,18 @@ r"""Newton's method for few features: exact, whatever the scale of the features.
 Problem:  min over w, b of  alpha/2 ||w||^2 + bias term + (1/n) sum m_i loss(<w, x_i> + b, y_i).
 
 First-order methods slow down when features have very different scales or alpha is tiny. With d
-features a Newton step costs O(sum of nnz(x_i)^2 + d^3) and needs few repetitions. If the loss is
-smooth, samples of the rows are solved first, each eight times the size of the one before: from the
-answer of the last one or two steps on all rows are enough. A sample of m rows has its own noise,
-against which alpha is raised (`NOISE`).
+features a Newton step costs O(sum of nnz(x_i)^2 + d^3) and needs few repetitions. Samples of the
+rows can be solved first, each four times the size of the one before: if the loss is smooth, one or
+two steps on all rows are then enough. A sample of m rows has its own noise, against which alpha is
+raised (`NOISE`).
 
 A loss with kinks is first made smooth by a proximal term around dual variables a (Rockafellar's
 method of multipliers): its slope is then -a', with a' = dual_step(a, z, h, y), and Newton's method
 applies. When it has converged, a' takes the place of a, and h shrinks: every round is exact for
 the term it has, so that h need not go to zero, and for losses made of straight pieces the end is
-reached in finitely many rounds. A smooth loss has h = 0 and one round.
+reached in finitely many rounds. A smooth loss has h = 0 and one round. At the end of a round the
+dual vector of a' is w, so that a' proves a gap which the term alone makes; it falls with h^2. A
+round is solved no further than that, and the next h follows from the gap that is wanted.
 
 The line search looks at the slope along the direction only, which the convexity allows, and needs
 no data beyond one product of X with the direction. See Li, Sun and Toh, "A highly efficient
@@ -57,7 +59,7 @@ BEGIN = 0.6  # the first weight of the proximal term, relative to a typical resp
 PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
 BLOCK = 2048  # rows that are multiplied together
 DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
-GROWTH = 8  # of the samples
+GROWTH = 4  # of the samples
 NOISE = 0.3  # times the mean squared length of a row over m: added to alpha for m rows
 
 
@@ -155,7 +157,7 @@ class Newton(Method):
         """Begin at the answer of some rows alone."""
         problem, start = self.problem, None
         count = max(8 * problem.d, 500)
-        while GROWTH * count <= 2 * problem.n:
+        while GROWTH * count <= 1.5 * problem.n:
             chosen = np.sort(order[:count])
             part = _part_of(problem, chosen)
             self.ledger.visit(chosen)
