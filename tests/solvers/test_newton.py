@@ -9,7 +9,6 @@ from sklearn.linear_model import Ridge
 import reference
 from problems import LOSSES, NAMES, close, make, make_data, make_weights
 from skimlearn import certificates
-from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
@@ -178,20 +177,3 @@ def test_samples_are_a_start_close_to_the_answer(form, loss, bias):
     for _ in range(4):
         method.visit(np.arange(6000))
     assert certificates.primal(problem, method.w, method.b).value <= best * (1 + 1e-9)
-
-
-def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(5000, 7)) * (rng.random((5000, 7)) < 0.5)
-    c = rng.random(5000) * (rng.random(5000) < 0.9)
-    wide = np.hstack([X, np.ones((5000, 1))])
-    expected = np.tril(wide.T @ (c[:, None] * wide))
-    for rows in (as_rows(X), as_rows(X.astype(np.float32)), as_rows(sp.csr_array(X))):
-        out = np.zeros((8, 8), order="F")
-        newton._gram(rows, c, out)
-        np.testing.assert_allclose(
-            np.tril(out), expected, rtol=1e-5 if rows.values.itemsize == 4 else 1e-10
-        )
-    out = np.zeros((8, 8), order="F")
-    newton._sparse_gram(as_rows(sp.csr_array(X)), c, out)
-    np.testing.assert_allclose(np.tril(out), expected, rtol=1e-10)

@@ -169,6 +169,9 @@ class StreamGame(ABC):
         for first, block in self.blocks():
             if self.steps == 0:
                 self.seen(block, first)
+                stored = int(lengths(block.rows).sum())
+                self.entries += stored
+                self.reads += Reads(block.rows.shape[0] * self.d, stored)
             self._feed(sketches, first, block)
             labels, squares = self.gains(block, first)
             places = np.full(self.draws, -1)

@@ -29,23 +29,14 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve, lstsq
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
+from skimlearn.data.gram import DENSE, gram
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import (
-    Csr,
-    Rows,
-    combine,
-    entry,
-    lengths,
-    norms,
-    responses,
-    size,
-    take,
-)
+from skimlearn.data.rows import combine, norms, responses, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
@@ -57,8 +48,6 @@ LEAST = 1e-6  # the least weight of the proximal term, relative to the scale of 
 ROUNDS = 60
 BEGIN = 0.6  # the first weight of the proximal term, relative to a typical response
 PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
-BLOCK = 2048  # rows that are multiplied together
-DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
 GROWTH = 4  # of the samples
 NOISE = 0.3  # times the mean squared length of a row over m: added to alpha for m rows
 
@@ -197,7 +186,7 @@ class Newton(Method):
             self._end_round()
             return
         hessian = np.zeros((d + 1, d + 1), order="F")
-        _gram(problem.rows, m * self.bend / n, hessian)
+        gram(problem.rows, m * self.bend / n, hessian)
         self.ledger.visit(np.flatnonzero(m * self.bend))
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
@@ -396,46 +385,3 @@ def _slope_along(loss, a, z, along, step, h, y, m):
         elif m[i] > 0.0:
             total += m[i] * loss.slope(at, y[i]) * along[i]
     return total / len(z)
-
-
-def _gram(rows: Rows, c: Vector, out: Vector) -> None:
-    """out += sum of c_i (x_i, 1)(x_i, 1)', the lower triangle of it."""
-    n, d = rows.shape
-    pairs = float((lengths(rows).astype(np.float64) ** 2).sum())
-    if isinstance(rows, Csr) and pairs < DENSE * n * float(d) ** 2:
-        _sparse_gram(rows, c, out)
-        return
-    root, room = np.sqrt(c), np.empty((min(BLOCK, n), d + 1))
-    for begin in range(0, n, BLOCK):
-        part = room[: min(BLOCK, n - begin)]
-        _scaled(rows, root[begin:], begin, part)
-        blas.dsyrk(1.0, part.T, beta=1.0, c=out, lower=1, overwrite_c=1)
-
-
-@kernel
-def _scaled(rows, root, begin, out):
-    """The rows from ``begin`` on, each with a 1 behind it, times their roots."""
-    d = out.shape[1] - 1
-    for i in range(len(out)):
-        line, factor = out[i], root[i]
-        line[:] = 0.0
-        for k in range(size(rows, begin + i)):
-            j, value = entry(rows, begin + i, k)
-            line[j] = factor * value
-        line[d] = factor
-
-
-@kernel
-def _sparse_gram(rows, c, out):
-    d = np.uint64(len(out) - 1)
-    for i in range(len(c)):
-        if c[i] != 0.0:
-            for k in range(size(rows, i)):
-                j, x = entry(rows, i, k)
-                cx = c[i] * x
-                if cx != 0.0:
-                    for other in range(k + np.uint64(1)):
-                        column, value = entry(rows, i, other)
-                        out[j, column] += cx * value
-                    out[d, j] += cx
-            out[d, d] += c[i]

@@ -113,8 +113,6 @@ class _Ball(StreamGame):
             if self.sketch is None:
                 self.o, self.y, self.total = (np.zeros(self.d) for _ in range(3))
                 combine(rows, np.eye(1, rows.shape[0])[0], self.o)
-        self.entries += int(lengths(rows).sum())
-        self.reads += Reads(rows.shape[0] * self.d, int(lengths(rows).sum()))
         self.spread = max(self.spread, float(self._distances(rows).max()))
 
     def _distances(self, rows: Rows) -> Vector:

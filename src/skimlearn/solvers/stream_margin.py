@@ -118,8 +118,6 @@ class _Margin(StreamGame):
             self.d, self.scales = rows.shape[1], np.zeros(0)  # of x_t, of each step
             if self.sketch is None:
                 self.s, self.total = np.zeros(self.d), np.zeros(self.d)
-        self.entries += int(lengths(rows).sum())
-        self.reads += Reads(rows.shape[0] * self.d, int(lengths(rows).sum()))
         self.R = max(self.R, float(norms(rows).max()))
 
     def gains(self, block: Block, first: int) -> tuple[Vector, Vector]:

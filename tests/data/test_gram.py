@@ -1,0 +1,24 @@
+"""Sums of outer products against plain arrays."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from skimlearn.data import gram
+from skimlearn.data.inspection import as_rows
+
+
+def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 7)) * (rng.random((5000, 7)) < 0.5)
+    c = rng.random(5000) * (rng.random(5000) < 0.9)
+    wide = np.hstack([X, np.ones((5000, 1))])
+    expected = np.tril(wide.T @ (c[:, None] * wide))
+    for rows in (as_rows(X), as_rows(X.astype(np.float32)), as_rows(sp.csr_array(X))):
+        out = np.zeros((8, 8), order="F")
+        gram.gram(rows, c, out)
+        np.testing.assert_allclose(
+            np.tril(out), expected, rtol=1e-5 if rows.values.itemsize == 4 else 1e-10
+        )
+    out = np.zeros((8, 8), order="F")
+    gram._sparse_gram(as_rows(sp.csr_array(X)), c, out)
+    np.testing.assert_allclose(np.tril(out), expected, rtol=1e-10)
