@@ -1,0 +1,84 @@
+"""Rounds of CoCoA+ to a gap of 1e-3 as the partitions grow from 2 to 1,024, in one process.
+
+    python benchmarks/rounds.py [--most 1024] [--rows 65536] [--alpha 1e-3] [--plain]
+
+No cluster: partitions are visited one after the other, which gives the same numbers to the bit.
+Rows are sparse, ten features of 4,096; labels are noisy. --plain switches the acceleration off. The
+model of docs/scale.md takes its rounds from this table.
+"""
+
+import argparse
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+from skimlearn.distributed._pieces import Spec, piece_of
+from skimlearn.distributed._rounds import solve
+from skimlearn.distributed._team import Serial
+from skimlearn.distributed.cocoa import Ascent
+from skimlearn.formulas import losses, regularizers
+from skimlearn.result import Budget
+
+D, ENTRIES = 4096, 10
+
+
+class Plain(Ascent):
+    """Without acceleration."""
+
+    def advance(self):
+        self.momentum = 1.0
+        super().advance()
+
+
+def rows(n):
+    rng = np.random.default_rng(0)
+    columns = (rng.random((n, ENTRIES)) ** 2 * D).astype(np.int32)
+    y = np.where(rng.standard_normal(D)[columns].sum(axis=1) > 0, 1, -1)
+    y[rng.random(n) < 0.1] *= -1
+    starts = np.arange(0, columns.size + 1, ENTRIES)
+    X = sp.csr_matrix((np.full(columns.size, ENTRIES**-0.5), columns.ravel(), starts), (n, D))
+    X.sum_duplicates()
+    return X, y
+
+
+def rounds(X, y, parts, loss, alpha, kind):
+    pieces = [piece_of(k, X[k::parts], y[k::parts], None, labels=True) for k in range(parts)]
+    square = sum(float(piece.squares.sum()) for piece in pieces) / len(y)
+    spec = Spec(
+        loss=losses.resolve(loss, labels=True), regularizer=regularizers.resolve(2.0, None),
+        alpha=alpha, bias="free", n=len(y), d=D, mean_weight=1.0, bias_square=square / parts,
+        positive=1,
+    )  # fmt: skip
+    team = Serial(pieces)
+    return solve(team, kind(team, spec, 0), Budget(gap=1e-3, epochs=2000), entries=X.nnz)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--most", type=int, default=1024)
+    parser.add_argument("--rows", type=int, default=65536)
+    parser.add_argument("--alpha", type=float, default=1e-3)
+    parser.add_argument("--loss", nargs="*", default=["log", "hinge"])
+    parser.add_argument("--plain", action="store_true")
+    options = parser.parse_args()
+    X, y = rows(options.rows)
+    print("| partitions | loss | rounds | gap | seconds here |\n|---|---|---|---|---|", flush=True)
+    for loss in options.loss:
+        parts = 2
+        while parts <= options.most:
+            began = time.perf_counter()
+            kind = Plain if options.plain else Ascent
+            result = rounds(X, y, parts, loss, options.alpha, kind)
+            print(
+                f"| {parts:,} | {loss} | {len(result.history) - 1} | "
+                f"{result.certificate.relative_gap:.1e} | {time.perf_counter() - began:.0f} |",
+                flush=True,
+            )
+            parts *= 4 if parts < 512 else 2
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""The loop over rounds: budget, checks, the best answer, interruption, checkpoints.
+
+Values that partitions have computed stay on their workers; what Dask would need to compute them
+again is every round since the client last had them. So the client takes them from time to time
+(`dump`) and gives them anew (`restore`): after so many rounds that the vectors of these are longer
+than they are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skimlearn.data.ledger import Reads
+from skimlearn.distributed._certify import Answer
+from skimlearn.distributed._checkpoint import Checkpoint
+from skimlearn.distributed._pieces import Spec
+from skimlearn.distributed._team import Cluster, Team
+from skimlearn.result import Budget, Certificate, Record, Result, Status
+
+__all__ = ["Round", "solve"]
+
+FEWEST, MOST = 8, 32  # rounds between two times that the client has everything
+
+
+@dataclass(frozen=True)
+class Round(Record):
+    """One line of the history of a cluster.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds so far.
+    moved : int
+        Bytes that were sent so far, about: vectors to every worker, and from every partition.
+    """
+
+    rounds: int
+    moved: int
+
+    @property
+    def note(self) -> str:
+        """What the progress line says of it."""
+        return f"round {self.rounds}  moved {self.moved / 1e6:,.1f} MB"
+
+
+def solve(
+    team: Team,
+    method: Any,
+    budget: Budget,
+    *,
+    entries: int,
+    callback: Callable[[Record], Any] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
+    """Let a method go round until the budget is used up; return the best answer."""
+    return _Loop(team, method, budget, entries, callback, checkpoint).run()
+
+
+class _Loop:
+    def __init__(
+        self, team: Team, method: Any, budget: Budget, entries: int, callback: Any, checkpoint: Any
+    ) -> None:
+        self.team, self.method, self.budget, self.entries = team, method, budget, entries
+        self.callback, self.checkpoint = callback, checkpoint
+        self.began = time.perf_counter()
+        self.spec: Spec = method.spec
+        self.history: list[Record] = []
+        self.checks = 0
+        self.best: Answer | None = None  # by its primal value
+        self.bound: tuple[Answer, Any] | None = None  # by its dual value, with the states then
+        self.every = int(min(max(4 * self.spec.n / self.spec.d, FEWEST), MOST))
+
+    def run(self) -> Result:
+        status = None
+        if self.checkpoint is not None and self.checkpoint.resumes:
+            self.method.restore(self.checkpoint.read(self.spec, self.team.count))
+        self._check()
+        try:
+            while status is None:
+                self.team.settle()
+                self.method.advance()
+                self._check()
+                status = self._status()
+                if status is None and self.method.rounds % self.every == 0:
+                    self._keep()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        assert status is not None
+        if self.checkpoint is not None and status is not Status.INTERRUPTED:
+            self.checkpoint.write(self.spec, self.team.count, self.method.dump())
+        return self._result(status)
+
+    def _keep(self) -> None:
+        if isinstance(self.team, Cluster) or self.checkpoint is not None:
+            arrays = self.method.dump()
+            if self.checkpoint is not None:
+                self.checkpoint.write(self.spec, self.team.count, arrays)
+            states = self.method.states
+            self.method.restore(arrays)
+            if self.bound is not None and self.bound[1] is states:
+                self.bound = (self.bound[0], self.method.states)
+
+    def _check(self) -> None:
+        answer = self.method.check()
+        self.checks += 1
+        if self.best is None or answer.primal <= self.best.primal:
+            self.best = answer
+        if self.bound is None or answer.dual > self.bound[0].dual:
+            self.bound = (answer, self.method.states)
+        self.history.append(self._record())
+
+    def _certificate(self) -> Certificate:
+        assert self.best is not None
+        assert self.bound is not None
+        return Certificate(self.best.primal, self.bound[0].dual)
+
+    def _record(self) -> Round:
+        certificate = self._certificate()
+        return Round(
+            epoch=self.method.rounds * self.method.epochs,
+            seconds=time.perf_counter() - self.began,
+            reads=self.method.reads,
+            primal=certificate.primal,
+            dual=certificate.dual,
+            rounds=self.method.rounds,
+            moved=self.method.moved,
+        )
+
+    def _status(self) -> Status | None:
+        budget, certificate, method = self.budget, self._certificate(), self.method
+        if budget.gap is not None and certificate.relative_gap <= budget.gap:
+            return Status.CONVERGED
+        if certificate.gap <= 1e-13 * abs(certificate.primal):
+            return Status.STALLED
+        if budget.epochs is not None and (method.rounds + 1) * method.epochs > budget.epochs:
+            return Status.EPOCHS
+        if budget.reads is not None and method.reads + self.entries > budget.reads:
+            return Status.READS
+        if budget.seconds is not None and time.perf_counter() - self.began >= budget.seconds:
+            return Status.SECONDS
+        if self.callback is not None and self.callback(self.history[-1]):
+            return Status.STOPPED
+        return None
+
+    def _result(self, status: Status) -> Result:
+        assert self.best is not None
+        assert self.bound is not None
+        answer, states = self.bound
+        try:
+            variables = self.method.variables(states, answer)
+        except KeyboardInterrupt:  # they could not be had any more
+            variables = np.full(self.spec.n, math.nan)
+        reads = self.method.reads
+        return Result(
+            x=self.best.w,
+            bias=self.best.b,
+            p=variables,
+            certificate=self._certificate(),
+            reads=Reads(
+                int(self.spec.n * self.spec.d * self.method.rounds * self.method.epochs),
+                reads,
+                self.checks * self.entries,
+            ),
+            seconds=time.perf_counter() - self.began,
+            epochs=float(self.method.rounds * self.method.epochs),
+            status=status,
+            history=self.history,
+            solver=self.method.name,
+        )
