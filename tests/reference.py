@@ -127,6 +127,38 @@ def pegasos(
     return iterates
 
 
+def ftrl(X, y, order, alpha, loss, *, ratio, first, own=(1.0, 1.0), bias="none", m=None):
+    """The iterates of FTRL-Proximal, and their regularizers: minima of all that was seen so far.
+
+    The minimised function is, for each coordinate, the linear parts d w, the proximal terms
+    sigma / 2 (w - iterate)^2, the first one around zero, and alpha / 2 w^2 for each step.
+    """
+    n, d = X.shape
+    m = np.ones(n) if m is None else m
+    X = np.hstack([X, np.ones((n, 1))])  # the bias is a column
+    ratios = np.append(np.full(d, ratio), own[0])
+    firsts = np.append(np.full(d, first), own[1])
+    alphas = np.append(np.full(d, alpha), alpha if bias == "regularized" else 0.0)
+    sigmas, centres, slopes = [ratios * np.sqrt(firsts)], [np.zeros(d + 1)], []
+    iterates = []
+    for t in range(len(order) + 1):
+        pulled = sum(s * c for s, c in zip(sigmas, centres, strict=True)) - sum(
+            slopes, np.zeros(d + 1)
+        )
+        w = pulled / (sum(sigmas) + t * alphas)
+        iterates.append((w[:d], float(w[d])))
+        if t == len(order):
+            return iterates, (sigmas, centres, slopes)
+        i = order[t]
+        g = m[i] * SLOPES[loss](X[i] @ w, y[i]) * X[i]
+        if bias == "none":
+            g[d] = 0.0
+        before = sum(s * s for s in slopes) + firsts if slopes else firsts
+        sigmas.append(ratios * (np.sqrt(before + g * g) - np.sqrt(before)))
+        centres.append(w)
+        slopes.append(g)
+
+
 def pgs(
     X, y, order, alpha, loss, *, p=2.0, radius=math.inf, k=1, bias="none", t0=0.0, m=None,
     centre=0.0,
@@ -293,3 +325,42 @@ def optimum(X, y, alpha, loss, *, bias="free", m=None, p=2.0, radius=math.inf):
         options={"maxiter": 2000, "ftol": 1e-16},
     )
     return -found.fun / n
+
+
+# ------------------------------------------------------------- Newton's method, conjugate gradients
+
+
+def conjugate_gradients(H, g, iterations):
+    """All points on the way to H s = -g, with the diagonal as preconditioner (Shewchuk, B3)."""
+    s, r = np.zeros(len(g)), -g
+    p = r / np.diag(H)
+    points = []
+    for _ in range(iterations):
+        z = r / np.diag(H)
+        length = (r @ z) / (p @ H @ p)
+        s = s + length * p
+        r_new = r - length * (H @ p)
+        p = r_new / np.diag(H) + (r_new @ (r_new / np.diag(H))) / (r @ z) * p
+        r = r_new
+        points.append(s)
+    return points
+
+
+BENDS = {
+    "squared": lambda z, y: np.ones_like(z),
+    "squared_hinge": lambda z, y: (y * z < 1).astype(float),
+    "log": lambda z, y: 1 / (2 + 2 * np.cosh(z)),
+    "huber": lambda z, y: (np.abs(z - y) <= 1).astype(float),
+}
+
+
+def model(X, y, x, alpha, loss, bias, m):
+    """Gradient and Hessian at x: the weights and, behind them, the bias (if there is one)."""
+    n = len(y)
+    A = X if bias == "none" else np.c_[X, np.ones(n)]
+    ridge = np.full(A.shape[1], alpha)
+    if bias == "free":
+        ridge[-1] = 0.0
+    z = A @ x
+    g = ridge * x + A.T @ (m * SLOPES[loss](z, y)) / n
+    return g, np.diag(ridge) + (A.T * (m * BENDS[loss](z, y) / n)) @ A

@@ -404,3 +404,19 @@ def test_best_bias_with_weights_of_very_different_sizes():
         value = mean_loss(problem, X[:, 1], b)
         for c in itertools.chain(np.linspace(-40, 40, 801), b + np.array([-1e-3, 1e-3])):
             assert value <= mean_loss(problem, X[:, 1], c) * (1 + 1e-12) + 1e-15
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log", "squared", "absolute", "huber"])
+def test_zero_weights_and_variables_need_no_look_at_the_rows(loss, bias, weights):
+    y = LABELS if loss in ("hinge", "squared_hinge", "log") else NUMBERS
+    problem = make_problem(X, y, loss=loss, alpha=ALPHA, bias=bias, sample_weight=weights)
+    answer, bound = certificates.at_zero(problem)
+    slow = certificates.primal(problem, np.zeros(D))
+    assert answer.value == pytest.approx(slow.value, rel=1e-12)
+    assert certificates.mean_loss(problem, slow.z, answer.b) == pytest.approx(slow.value, rel=1e-12)
+    assert bound.value == pytest.approx(certificates.dual(problem, np.zeros(N)).value, rel=1e-12)
+    for vector in (answer.w, answer.z, bound.a, bound.theta):
+        assert not vector.any()

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 import skimlearn
 from skimlearn import _jit
 from skimlearn.certificates import _mean_loss
+from skimlearn.formulas import regularizers
 from skimlearn.formulas.losses import Hinge, Huber, Loss
 
 PACKAGE = Path(skimlearn.__file__).parent
@@ -418,6 +420,31 @@ def test_parameters_do_not_compile_anything():
     assert len(_mean_loss.signatures) == count
 
 
+@dataclass(frozen=True)
+class Scaled(Loss):
+    scale: float = 3.0  # which is a method of regularizers
+    value_at_zero: float = 0.5
+
+    def value(self, z, y):
+        return self.scale * abs(z - y) + self.value_at_zero
+
+    def slope(self, z, y):
+        return self.scale if z > y else -self.scale
+
+
+@_jit.kernel
+def _both(loss, regularizer, z):
+    return loss.value(z, 0.0) + regularizer.scale(4.0, 1.0, 1.0)
+
+
+@pytest.mark.pure_python
+def test_a_field_may_have_the_name_of_another_formulas_method():
+    regularizer = regularizers.resolve(1.5, None)
+    expected = 6.5 + regularizer.scale(4.0, 1.0, 1.0)
+    assert _both(Scaled(), regularizer, 2.0) == pytest.approx(expected, rel=1e-15)
+    assert value(Scaled(scale=5.0), z=1.0) == 0.5  # the target is 1, too
+
+
 @needs_jit
 def test_parameter_that_is_no_number_is_an_error_not_a_crash():
     loss = Huber()
@@ -447,3 +474,39 @@ def test_kernel_keeps_name_and_documentation():
     assert double(2.0) == 4.0
     assert double.__name__ == "double"
     assert double.__doc__ == "Twice."
+
+
+@dataclass(frozen=True)
+class Rich(_jit.Formula):
+    """Its method makes an array."""
+
+    def first_of(self, n):
+        return np.arange(n)[0] + n
+
+
+@dataclass(frozen=True)
+class Lean(Rich):
+    """A method of the same name that makes none, compiled without counts of who holds arrays."""
+
+    lean = True
+
+    def first_of(self, n):
+        return 2 * n
+
+
+@dataclass(frozen=True)
+class Mistaken(Rich):
+    lean = True
+
+
+@_jit.kernel
+def _first_of(formula, n):
+    return formula.first_of(n)
+
+
+def test_lean_formulas_make_no_arrays_and_stand_beside_others():
+    assert _first_of(Rich(), 3) == 3
+    assert _first_of(Lean(), 3) == 6
+    with pytest.raises(TypingError, match=r"NRT required|returning of array"):
+        _first_of(Mistaken(), 3)
+    assert _first_of(Rich(), 4) == 4

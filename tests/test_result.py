@@ -82,6 +82,13 @@ def test_a_certificate_without_any_bound_never_passes_a_tolerance():
     assert not Certificate(math.inf, -math.inf).relative_gap <= 1e9
 
 
+def test_what_only_rounding_tells_apart_is_one_number():
+    words = Certificate(primal=1502.55178811653, dual=1502.55178811654).words
+    assert words.startswith("The answer has the value 1,503, and no answer has one below it: it is")
+    assert "1,502.5" not in words  # the digits of which the bound seems to be above the value
+    assert "above it" in Certificate(0.25, 0.25, maximize=True).words
+
+
 def test_statuses_say_why_in_words():
     reasons = [status.value for status in Status]
     assert len(set(reasons)) == len(Status)

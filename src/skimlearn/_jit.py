@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import llvmlite.binding
 import numba
@@ -39,11 +39,15 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core import event as events
+from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
+from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
+    infer_getattr,
     intrinsic,
-    make_attribute_wrapper,
+    lower_getattr_generic,
     models,
     overload,
     overload_method,
@@ -56,6 +60,7 @@ from numba.extending import (
 # which is infinite for a subnormal c.
 FAST = {"reassoc", "contract", "nsz"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+LEAN = {**OPTIONS, "_nrt": False}
 ON_TOP = ("__main__.py", "cli", "report")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -103,10 +108,10 @@ def lean_kernel(function: Function) -> Function:
     """As `kernel`, for functions that make no arrays, and call none that do.
 
     Numba counts how often an array is held, with atomic operations wherever one is handed on in
-    branches and loops. A function that works byte by byte can take twice as long for it. Whoever
-    calls from Python holds the arrays anyway.
+    branches and loops. A function that works byte by byte can take twice as long for it; so can a
+    step that hands on a state of many arrays. Whoever calls from Python holds the arrays anyway.
     """
-    return _compile(function, {**OPTIONS, "_nrt": False})
+    return _compile(function, LEAN)
 
 
 def _compile(function: Function, options: dict[str, Any]) -> Function:
@@ -116,12 +121,26 @@ def _compile(function: Function, options: dict[str, Any]) -> Function:
         return compiled
     previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
     try:
-        compiled.enable_caching()
+        compiled._cache = _Cache(function)
     except RuntimeError:  # a function typed into an interpreter has no file to name the cache after
         pass
     finally:
         numba.config.CACHE_DIR = previous
     return compiled
+
+
+class _Cache(FunctionCache):
+    """Machine code on disk that is loaded without what only a compiler needs.
+
+    Numba brings all it knows about types and functions (and scipy.linalg) up to date first, which
+    takes several times as long as to load a kernel. A compilation does so anyway; machine code
+    needs no more than numba's runtime.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 class _Notice(events.Listener):
@@ -152,7 +171,7 @@ events.register("numba:compile", _Notice())
 def dispatch(name: str, implementations: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
     """One name for several loops; the named-tuple class of the first argument picks one.
 
-    All implementations have the same signature.
+    All implementations have the same signature, and make no arrays.
     """
     signature = inspect.signature(next(iter(implementations.values())))
 
@@ -165,7 +184,7 @@ def dispatch(name: str, implementations: Mapping[type, Callable[..., Any]]) -> C
     choose.__name__ = choose.__qualname__ = name
     choose.__doc__ = next(iter(implementations.values())).__doc__
     choose_type.__signature__ = signature  # type: ignore[attr-defined]
-    overload(choose, jit_options=OPTIONS, strict=False)(choose_type)
+    overload(choose, jit_options=LEAN, strict=False)(choose_type)
     return choose
 
 
@@ -279,6 +298,8 @@ class Formula:
     recompile anything. Methods of one name have the same arguments in all subclasses.
     """
 
+    lean: ClassVar[bool] = False  # whether the methods are compiled as by `lean_kernel`
+
 
 class FormulaType(types.Type):
     """Numba's view of a `Formula` subclass, identified by its name and a digest of its code.
@@ -291,9 +312,12 @@ class FormulaType(types.Type):
         self.parameters = parameters
 
 
+class LeanFormulaType(FormulaType):
+    """The same, for classes whose methods are compiled as by `lean_kernel`."""
+
+
 _classes: dict[str, type[Formula]] = {}
 _methods: dict[str, inspect.Signature] = {}
-_parameters: set[str] = set()
 
 
 @functools.cache
@@ -318,12 +342,10 @@ def formula_type(cls: type[Formula]) -> FormulaType:
                 )
     name = f"{cls.__module__}.{cls.__qualname__}{parameters}@{_digest(cls, methods)}"
     _classes[name] = cls
-    for parameter in set(parameters) - _parameters:
-        make_attribute_wrapper(FormulaType, parameter, parameter)
-    _parameters.update(parameters)
+    kind = LeanFormulaType if cls.lean else FormulaType
     for method in methods:
-        _expose(method)
-    return FormulaType(name, parameters)
+        _expose(kind, method)
+    return kind(name, parameters)
 
 
 def _digest(cls: type, methods: Mapping[str, FunctionType]) -> str:
@@ -381,12 +403,13 @@ def _used(function: FunctionType) -> list[Any]:
 
 
 @functools.cache
-def _expose(method: str) -> None:
+def _expose(kind: type[FormulaType], method: str) -> None:
     def implementation(self: Any, *arguments: Any) -> Any:
         return getattr(_classes[self.name], method, None)
 
     implementation.__signature__ = _methods[method]  # type: ignore[attr-defined]
-    overload_method(FormulaType, method, jit_options=OPTIONS, strict=False)(implementation)
+    options = LEAN if kind is LeanFormulaType else OPTIONS
+    overload_method(kind, method, jit_options=options, strict=False)(implementation)
 
 
 @typeof_impl.register(Formula)
@@ -395,10 +418,26 @@ def _typeof(value: Formula, _context: Any) -> FormulaType:
     return formula_type(cls)
 
 
+@register_model(LeanFormulaType)
 @register_model(FormulaType)
 class _FormulaModel(models.StructModel):
     def __init__(self, manager: Any, formula: FormulaType):
         super().__init__(manager, formula, [(p, types.float64) for p in formula.parameters])
+
+
+@infer_getattr
+class _FormulaFields(AttributeTemplate):
+    """The fields of a formula; a field of one class may have the name of a method of another."""
+
+    key = FormulaType
+
+    def generic_resolve(self, formula: FormulaType, name: str) -> Any:
+        return types.float64 if name in formula.parameters else None
+
+
+@lower_getattr_generic(FormulaType)
+def _read_field(context: Any, builder: Any, formula: FormulaType, value: Any, name: str) -> Any:
+    return getattr(cgutils.create_struct_proxy(formula)(context, builder, value), name)
 
 
 @unbox(FormulaType)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["amount", "apart", "duration", "number", "percent"]
+__all__ = ["ROUNDING", "amount", "apart", "duration", "number", "percent"]
+
+ROUNDING = 1e-12  # a relative gap of less than this says no more than that numbers are rounded
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -28,15 +30,18 @@ def number(value: float, digits: int = 4) -> str:
 def apart(one: float, other: float) -> tuple[str, str]:
     """Two numbers, with as many digits as it takes to see how far they are apart, four or more.
 
+    Digits that say no more than that numbers are rounded are left out.
+
     Examples
     --------
-    >>> apart(0.5, 0.49), apart(1.00001, 1.0), apart(2.0, 2.0)
-    (('0.5', '0.49'), ('1.00001', '1'), ('2', '2'))
+    >>> apart(0.5, 0.49), apart(1.00001, 1.0), apart(2.0, 2.0), apart(2.0 + 1e-14, 2.0)
+    (('0.5', '0.49'), ('1.00001', '1'), ('2', '2'), ('2', '2'))
     """
     if math.isfinite(one) and math.isfinite(other) and one != other:
         part = abs(one - other) / max(abs(one), abs(other))
-        digits = min(15, math.ceil(-math.log10(part)) + 2)
-        return number(one, digits), number(other, digits)
+        if part >= ROUNDING:
+            digits = min(15, math.ceil(-math.log10(part)) + 2)
+            return number(one, digits), number(other, digits)
     return number(one), number(other)
 
 

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import combine, responses
+from skimlearn.data.rows import combine_weighted, responses
 from skimlearn.problem import Problem
 
-__all__ = ["best_bias", "dual", "feasible", "primal", "regularized", "slopes"]
+__all__ = ["at_zero", "best_bias", "dual", "feasible", "primal", "regularized", "slopes"]
 
 Vector = NDArray[np.float64]
 
@@ -77,24 +77,63 @@ def primal(problem: Problem, w: Vector, b: float = 0.0, z: Vector | None = None)
     return Primal(w, b, value if math.isfinite(value) else math.inf, z)
 
 
+def at_zero(problem: Problem) -> tuple[Primal, Dual]:
+    """The answer w = 0 and the bound of a = 0, without reading data.
+
+    Where targets are labels, two numbers are all there is to know of them. The vectors of zeros
+    take no memory: they are read-only views of one number.
+    """
+    y, m = problem.y, problem.weights
+    if problem.loss.labels:
+        positive = float(m @ (y > 0.0)) / problem.n
+        y, m = np.array([-1.0, 1.0]), 2.0 * np.array([1.0 - positive, positive])
+    z, b = np.zeros(len(y)), 0.0
+    if problem.bias == "free":
+        b = float(_best_bias(problem.loss, z, y, m, 0.0))
+    value = float(_mean_loss(problem.loss, z, b, y, m))
+    bound = -float(_mean_conjugate(problem.loss, z, y, m))
+    none = np.zeros(1)  # the formulas of regularizers are zero there, whatever the length
+    weights, zeros = np.broadcast_to(0.0, problem.d), np.broadcast_to(0.0, problem.n)
+    return (
+        Primal(weights, b, value + problem.alpha * problem.regularizer.penalty(none), zeros),
+        Dual(bound - problem.alpha * problem.regularizer.penalty_dual(none), zeros, weights),
+    )
+
+
 def mean_loss(problem: Problem, z: Vector, b: float) -> float:
     """The mean loss of responses."""
     return float(_mean_loss(problem.loss, z, b, problem.y, problem.weights))
+
+
+def mean_conjugate(problem: Problem, a: Vector) -> float:
+    """The mean conjugate of dual variables."""
+    return float(_mean_conjugate(problem.loss, a, problem.y, problem.weights))
 
 
 def slopes(problem: Problem, answer: Primal) -> Vector:
     """Dual variables from an answer: minus the slopes of the loss."""
     a = np.empty(problem.n)
     _minus_slopes(problem.loss, answer.z, answer.b, problem.y, a)
-    return feasible(problem, a)
+    return confined(problem, a)
 
 
 def feasible(problem: Problem, a: Vector) -> Vector:
     """The variables moved into the domain of the dual problem."""
-    a = a.copy()
+    return confined(problem, a.copy())
+
+
+def confined(problem: Problem, a: Vector) -> Vector:
+    """The same in place."""
     _clip(problem.loss, problem.y, a)
     if problem.bias == "free":
         _balance(a, problem.weights)
+    return a
+
+
+def clipped(problem: Problem, a: Vector) -> Vector:
+    """The variables moved into the range of minus the slopes, each for itself."""
+    a = a.copy()
+    _clip(problem.loss, problem.y, a)
     return a
 
 
@@ -103,7 +142,7 @@ def dual(problem: Problem, a: Vector, theta: Vector | None = None) -> Dual:
     scale = 1.0 / (problem.alpha * problem.n)
     if theta is None:
         theta = np.zeros(problem.d)
-        combine(problem.rows, a * problem.weights * scale, theta)
+        combine_weighted(problem.rows, a, problem.weights, scale, theta)
     value = -problem.alpha * problem.regularizer.penalty_dual(theta)
     if problem.bias == "regularized":
         e = float(a @ problem.weights) * scale

@@ -1,4 +1,4 @@
-"""The learning problem that every solver of this release minimises.
+"""The learning problem that the solvers for regularised losses minimise.
 
     P(w, b) = alpha * r(w) + bias term + (1 / n) sum over i of m_i loss(<w, x_i> + b, y_i)
 

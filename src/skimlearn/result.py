@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._words import amount, apart, duration, number, percent
+from skimlearn._words import ROUNDING, amount, apart, duration, number, percent
 from skimlearn.data.ledger import Reads
 
 __all__ = ["Budget", "Certificate", "Progressive", "Record", "Result", "Status", "StreamResult"]
-
-ROUNDING = 1e-12  # a relative gap of less than this says no more than that numbers are rounded
 
 
 class Status(enum.Enum):
@@ -161,14 +159,14 @@ class Certificate:
             if self.failure <= 0.0
             else f"This fails in at most {percent(self.failure)} of all runs."
         )
-        return (
-            f"The answer has the value {value}, and no answer has one "
-            f"{'above' if self.maximize else 'below'} {bound}: it is {self._nearness()}. {sure}"
-        )
+        side = "above" if self.maximize else "below"
+        if self.relative_gap < ROUNDING:
+            found = f"The answer has the value {number(self.primal)}, and no answer has one {side}"
+            return f"{found} it: it is the optimum, up to rounding. {sure}"
+        found = f"The answer has the value {value}, and no answer has one {side} {bound}"
+        return f"{found}: it is {self._nearness()}. {sure}"
 
     def _nearness(self) -> str:
-        if self.relative_gap < ROUNDING:
-            return "the optimum, up to rounding"
         gap = number(self.gap)
         known = math.isfinite(self.shortfall)
         part = f"{percent(self.shortfall)} ({gap})" if known else gap
@@ -177,7 +175,23 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of the history: the state of a run at a check."""
+    """One line of the history: the state of a run at a check.
+
+    Attributes
+    ----------
+    epoch, seconds, reads : float, float and int
+        What it had cost by then: visits per row, time, entries read to learn.
+    primal, dual : float
+        The value of the best answer so far, and the best bound.
+
+    Examples
+    --------
+    >>> from skimlearn import LinearRegressor
+    >>> history = LinearRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]).result_.history
+    >>> record = history[-1]
+    >>> record.primal >= record.dual - 1e-12
+    True
+    """
 
     epoch: float
     seconds: float
@@ -202,6 +216,15 @@ class Progressive(Record):
         Means over the rows since the line before.
     mean_loss, mean_error : float
         Means over all rows so far.
+
+    Examples
+    --------
+    >>> from skimlearn import LinearClassifier
+    >>> blocks = [([[1.0], [-1.0]], [1, -1])] * 50
+    >>> model = LinearClassifier(random_state=0).fit_stream(blocks)
+    >>> last = model.result_.history[-1]
+    >>> last.rows, last.error  # nothing was wrong since the line before
+    (100, 0.0)
     """
 
     rows: int
@@ -237,6 +260,8 @@ class Result:
         One record for each check of the certificate.
     solver : str
         The algorithm that gave the answer.
+    command : str
+        The command line of ``skim`` that made it; empty if it was made in Python.
 
     Examples
     --------
@@ -256,6 +281,7 @@ class Result:
     status: Status
     history: list[Record] = field(repr=False)
     solver: str = ""
+    command: str = ""
 
     def report(self, path: Any = None, *, name: str | None = None) -> str | None:
         """A page about the result that works offline: see `skimlearn.report`.
@@ -321,6 +347,13 @@ class StreamResult(Result):
         Passes over the rows, with those for the certificate.
     memory : int
         Bytes of all numbers that were kept between two blocks, at most.
+
+    Examples
+    --------
+    >>> from skimlearn import one_pass_ball
+    >>> result = one_pass_ball([[[0.0], [2.0]], [[1.0]]])
+    >>> result.passes, result.x
+    (1, array([1.]))
     """
 
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

@@ -13,7 +13,7 @@ import reference
 from problems import NAMES, make, make_data, make_weights
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget
-from skimlearn.solvers import auto, dual, newton, pegasos, pgs, sgd
+from skimlearn.solvers import auto, dual, ftrl, newton, pegasos, pgs, sgd
 
 N, D, ALPHA = 14, 3, 0.1
 SEEDS = range(4)
@@ -25,6 +25,7 @@ STOCHASTIC = {
         p, sgd.Settings(average="mean", sampling="iid"), b, seed=s
     ),
     "casgd": lambda p, b, s: sgd.solve(p, sgd.Settings(centred=True), b, seed=s),
+    "ftrl": lambda p, b, s: ftrl.solve(p, ftrl.Settings(), b, seed=s),
     "pegasos": lambda p, b, s: pegasos.solve(p, pegasos.Settings(), b, seed=s),
     "pegasos projected": lambda p, b, s: pegasos.solve(
         p, pegasos.Settings(project=True, batch_size=3, average="last"), b, seed=s

@@ -22,7 +22,7 @@ from skimlearn.solvers.kernel_margin import kernel_margin
 from skimlearn.solvers.kernel_pegasos import kernel_pegasos
 from skimlearn.solvers.kernel_perceptron import kernel_perceptron
 from skimlearn.solvers.kernel_sampled_qp import kernel_sampled_ball, kernel_sampled_qp
-from skimlearn.solvers.kernel_simplex_qp import kernel_simplex_qp
+from skimlearn.solvers.kernel_simplex_qp import kernel_exact_qp, kernel_simplex_qp
 from skimlearn.solvers.kernel_svm import kernel_svm
 
 
@@ -365,7 +365,7 @@ def test_simplex_programs_against_slsqp(cap):
         constraints={"type": "eq", "fun": lambda p: p.sum() - 1.0},
     ).fun  # fmt: skip
     limits = Limits(eps=1e-9)
-    result = kernel_simplex_qp(opened(X, kernel), b, cap=cap, limits=limits)
+    result = kernel_exact_qp(opened(X, kernel), b, cap=cap, limits=limits)
     assert result.certificate.dual - 1e-7 <= best <= result.certificate.primal + 1e-7
     assert result.certificate.gap <= 1e-9
     assert result.p.max() <= cap + 1e-12
@@ -375,6 +375,42 @@ def test_simplex_programs_against_slsqp(cap):
     )
     assert sampled.certificate.dual <= best + 1e-7
     assert sampled.certificate.primal >= best - 1e-7
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("solver", ["auto", "working-set", "sampled"])
+def test_the_public_simplex_program(solver, form):
+    X, _ = problem(n=60)
+    gamma = 1.0 / (X.shape[1] * X.var())  # what "scale" stands for
+    K, b = rbf_kernel(X, gamma=gamma), np.random.default_rng(2).normal(size=60) / 10.0
+    exact = kernel_exact_qp(
+        opened(X, Gaussian(gamma)), b, cap=0.1, limits=Limits(eps=1e-9)
+    ).certificate  # fmt: skip
+    eps = 0.1 if solver == "sampled" else 1e-6
+    result = kernel_simplex_qp(form(X), b, cap=0.1, solver=solver, eps=eps, random_state=0)
+    certificate = result.certificate
+    assert result.status is Status.CONVERGED
+    assert certificate.gap <= eps
+    assert result.p @ b + result.p @ K @ result.p == pytest.approx(certificate.primal, rel=1e-9)
+    assert certificate.dual <= exact.primal + 1e-9
+    assert certificate.primal >= exact.dual - 1e-9
+    assert result.p.max() <= 0.1 + 1e-12
+    assert result.solver.startswith("sampled" if solver == "sampled" else "working-set")
+
+
+def test_the_public_simplex_program_refuses():
+    for options, message in (
+        ({"solver": "exact"}, "solver='exact' must be one of"),
+        ({"cap": 0.01}, "cap=0.01 must be at least 1/n"),
+        ({"b": [1.0]}, "b must hold 3 finite numbers"),
+        ({"kernel": "linear", "gamma": 0.5}, "gamma=0.5 has no meaning"),
+        ({"eps": 0.0}, "eps=0.0 must be positive"),
+        ({"max_reads": 1}, "max_reads=1 is too small"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernel_simplex_qp(np.eye(3), **options)
+    with pytest.raises(ValueError, match="contains NaN"):
+        kernel_simplex_qp([[np.nan]])
 
 
 # ----------------------------------------------------------------------------------------- odd data
@@ -409,5 +445,5 @@ def test_a_single_row():
     ball = kernel_ball(table, limits=Limits(eps=1e-3))
     assert ball.status is Status.CONVERGED
     assert ball.bias == pytest.approx(0.0, abs=1e-12)
-    qp = kernel_simplex_qp(table, limits=Limits(eps=1e-3))
+    qp = kernel_exact_qp(table, limits=Limits(eps=1e-3))
     assert qp.p.tolist() == [1.0]

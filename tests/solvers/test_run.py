@@ -59,7 +59,7 @@ def count_visits(monkeypatch, method):
 # ------------------------------------------------------------------------------------------- reads
 
 
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "casgd", "pegasos", "pgs", "dual"])
+@pytest.mark.parametrize("solver", ["sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual"])
 def test_reads_are_those_of_the_visits_and_of_the_passes_before(solver, monkeypatch):
     problem = make_sparse(bias="free")
     lengths = np.diff(problem.rows.starts).astype(int)
@@ -67,7 +67,7 @@ def test_reads_are_those_of_the_visits_and_of_the_passes_before(solver, monkeypa
     run = Run(problem, Budget(epochs=4), seed=0)
     method = method_of(solver, problem, run)
     before = run.ledger.reads
-    passes = 1 if solver == "casgd" else 0  # for the mean; lengths are known from the checks
+    passes = 2 if solver == "casgd" else 0  # the mean, and lengths from there; others are known
     assert before.nnz == passes * lengths.sum()
     assert before.dense == passes * N * D
     visited = count_visits(monkeypatch, method)
@@ -159,7 +159,7 @@ def test_rows_without_entries_end_under_a_limit_of_reads(solver):
 # ----------------------------------------------------------------------------------- other limits
 
 
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "casgd", "pegasos", "pgs"])
+@pytest.mark.parametrize("solver", ["sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs"])
 @pytest.mark.parametrize("epochs", [0, 1, 3, 2.5])
 def test_epochs_are_exact(solver, epochs):
     result = choose.solve(make_sparse(), solver, budget=Budget(epochs=epochs), seed=0)

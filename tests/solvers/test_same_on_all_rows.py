@@ -28,6 +28,7 @@ CASES = {
         lambda p: sgd.solve(p, sgd.Settings(sampling="iid"), EPOCHS, seed=1),
     ),
     "casgd": ("huber", "free", {}, lambda p: choose.solve(p, "casgd", budget=EPOCHS, seed=1)),
+    "ftrl": ("huber", "free", {}, lambda p: choose.solve(p, "ftrl", budget=EPOCHS, seed=1)),
     "pegasos mixed": (
         "hinge",
         "regularized",

@@ -176,9 +176,9 @@ def test_casgd_does_not_see_a_translation(loss, average):
 
 @pytest.mark.parametrize("loss", ["log", "squared"])
 def test_a_run_of_casgd_does_not_see_a_translation(loss):
-    """Checks and exact biases included."""
+    """Checks, exact biases and the length of the steps included."""
     X, y = make_data(loss, 60, 4)
-    settings = sgd.Settings(centred=True, t0=200.0)
+    settings = sgd.Settings(centred=True)
     plain, moved = (
         sgd.solve(make(loss, rows, y, alpha=0.05), settings, Budget(epochs=9), seed=3)
         for rows in (X, X + SHIFT)

@@ -278,7 +278,7 @@ def test_nan_on_disk_is_found(tmp_path):
     ("options", "message"),
     [
         ({"eps": 0.0}, "eps=0.0"),
-        ({"mode": "exact"}, "mode='exact' must be one of 'las-vegas'"),
+        ({"mode": "exact"}, "mode='exact' must be one of 'monte-carlo'"),
         ({"delta": 1.0}, "delta=1.0"),
         ({"ridge": -1.0}, "ridge=-1.0"),
         ({"b": [1.0]}, r"b has shape \(1,\), but A has 2 rows"),

@@ -1,5 +1,8 @@
 """Margins and balls of streams: against naive steps, exact answers, and the other ways to run."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -337,3 +340,23 @@ def test_an_interrupt_gives_the_best_so_far():
     result = stream_margin(source, eps=1e-9, keep_weights=True, random_state=0)
     assert result.status is Status.INTERRUPTED
     assert 0.0 < result.certificate.lower < result.certificate.upper
+
+
+@pytest.mark.parametrize("kind", ["margin", "ball"])
+def test_other_rates_of_the_weights_are_not_clearly_better(kind):
+    """Half and twice the rate: about the same gaps over a grid of problems; much more is bad."""
+    path = Path(__file__).parents[2] / "benchmarks" / "stream_rates.py"
+    spec = importlib.util.spec_from_file_location("stream_rates", path)
+    rates = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rates)
+    chosen = [
+        make for name, make in rates.PROBLEMS.items()
+        if name.startswith(kind) and "many rows" not in name
+    ]  # fmt: skip
+    factors = (1 / 8, 1 / 2, 2, 8)
+    table = rates.mean_of(np.array([rates.ratios(make, factors, 3, 20) for make in chosen]))
+    least, half, twice, most = table
+    assert half > 0.85
+    assert twice > 0.85
+    assert least > 1.3
+    assert most > 1.3

@@ -42,7 +42,16 @@ __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "resolve"]
 
 @dataclass(frozen=True)
 class Kernel(Formula):
-    """The base class of kernels."""
+    """The base class of kernels: `similarity` is all that a new one must define.
+
+    Examples
+    --------
+    >>> from skimlearn import kernels
+    >>> table = np.array([[1.0, 0.5]])  # <x, z> of x with two rows z
+    >>> kernels.Polynomial(gamma=1.0, degree=2, coef0=1.0).fill(table, np.ones(1), np.ones(2))
+    >>> table
+    array([[4.  , 2.25]])
+    """
 
     def similarity(self, product, left, right):
         """k(x, z) from <x, z>, ||x||^2 and ||z||^2."""

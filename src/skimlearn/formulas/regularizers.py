@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from skimlearn._jit import Formula, kernel
 
@@ -42,7 +41,17 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Regularizer(Formula):
-    """The base class of regularizers: scalar methods for kernels, vector methods for the rest."""
+    """The base class of regularizers: scalar methods for kernels, vector methods for the rest.
+
+    Examples
+    --------
+    The link is the gradient of r*, so that r(w) + r*(theta) = <w, theta> at w = link(theta):
+
+    >>> r, theta = SquaredLp(p=1.5), np.array([1.0, -2.0])
+    >>> w = r.link(theta)
+    >>> abs(r.penalty(w) + r.penalty_dual(theta) - float(w @ theta)) < 1e-12
+    True
+    """
 
     # ------------------------------------------------------------------ scalars, inside kernels
 
@@ -261,6 +270,8 @@ class Entropic(Regularizer):
         return low
 
     def penalty_dual(self, theta: Vector) -> float:
+        from scipy.special import logsumexp
+
         x = theta / self.radius
         return self.radius**2 * float(logsumexp(np.concatenate([x, -x])) - math.log(2 * len(x)))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 
 __all__ = ["BLOCK", "block_room", "cut_draw", "cut_sums", "pick_block", "power_draw", "power_sums"]
 
@@ -24,7 +24,7 @@ def block_room(size: int) -> NDArray[np.float64]:
     return np.zeros(-(-size // BLOCK))
 
 
-@kernel
+@lean_kernel
 def cut_sums(x, top, sums):
     """Sum min(x_i, top) in blocks; return the total."""
     total = 0.0
@@ -37,7 +37,7 @@ def cut_sums(x, top, sums):
     return total
 
 
-@kernel
+@lean_kernel
 def cut_draw(x, top, sums, total, u):
     """The index that u in [0, 1) falls on, given the sums of `cut_sums`; -1 if all are zero."""
     b, rest = pick_block(sums, u * total)
@@ -52,7 +52,7 @@ def cut_draw(x, top, sums, total, u):
     return chosen
 
 
-@kernel
+@lean_kernel
 def power_sums(x, power, sums):
     """Sum |x_j|**power in blocks; return the total."""
     total = 0.0
@@ -69,7 +69,7 @@ def power_sums(x, power, sums):
     return total
 
 
-@kernel
+@lean_kernel
 def power_draw(x, power, sums, total, u):
     """The index that u in [0, 1) falls on, given the sums of `power_sums`; -1 if all are zero."""
     b, rest = pick_block(sums, u * total)
@@ -84,7 +84,7 @@ def power_draw(x, power, sums, total, u):
     return chosen
 
 
-@kernel
+@lean_kernel
 def pick_block(sums, rest):
     """The block that holds the remainder, and what is left of the remainder at its beginning."""
     last, left = 0, 0.0

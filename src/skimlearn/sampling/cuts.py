@@ -8,20 +8,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 from skimlearn.sampling.blocks import BLOCK, block_room
 from skimlearn.sampling.team import ALONE, blocks_of, least, meet, share, sum_of
 
 __all__ = ["heaviest", "select", "shared_water", "water"]
 
 
-@kernel
+@lean_kernel
 def heaviest(weights, spare, rows):
     """Slack of 2 for so many of the heaviest rows: the weight above which, and what ties get."""
     n = len(weights)
     if rows >= n:
         return -1.0, 0.0
-    spare[:] = weights
+    for i in range(n):
+        spare[i] = weights[i]
     cut = select(spare, n - 1 - int(rows))
     above, ties = 0, 0
     for i in range(n):
@@ -30,7 +31,7 @@ def heaviest(weights, spare, rows):
     return cut, 2.0 * (rows - above) / ties
 
 
-@kernel
+@lean_kernel
 def select(values, k):
     """The k-th least value; the values are reordered."""
     low, high = 0, len(values) - 1
@@ -61,7 +62,7 @@ def water(weights: NDArray[np.float64], cap: float, guess: float) -> float:
     return float(shared_water(ALONE, weights, cap, guess, parts))
 
 
-@kernel
+@lean_kernel
 def shared_water(team, weights, cap, guess, parts):
     """The weight above which p_i = cap: sum of min(w_i, top) = top / cap; infinite if none is.
 
@@ -89,7 +90,7 @@ def shared_water(team, weights, cap, guess, parts):
     return top
 
 
-@kernel
+@lean_kernel
 def _around(team, weights, top, parts):
     """How many weights are not below top, and the sum of the others."""
     first, last = share(team, len(weights))

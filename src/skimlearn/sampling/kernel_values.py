@@ -27,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
+from skimlearn.data.oracle import ReadLimit
+from skimlearn.data.rows import Rows
 from skimlearn.formulas.kernels import Gaussian, Kernel, Linear, Polynomial
 
 __all__ = ["KernelEstimator"]
@@ -52,6 +54,8 @@ class KernelEstimator:
         Columns read so far.
     stored : int
         Stored entries read so far, of rows v and of columns.
+    limit : float
+        How many may be read: `ReadLimit` is raised before more are.
 
     Examples
     --------
@@ -67,8 +71,9 @@ class KernelEstimator:
     def __init__(self, matrix: Matrix, kernel: Kernel, squares: Vector) -> None:
         self.matrix, self.kernel, self.squares = matrix, kernel, squares
         self.columns = self.stored = 0
+        self.limit = math.inf
         self.longest = math.sqrt(float(squares.max(initial=0.0)))
-        self.sizes = np.array([len_of(matrix, j) for j in range(matrix.shape[1])])
+        self.sizes = np.array([len_of(matrix.columns, j) for j in range(matrix.shape[1])])
 
     @staticmethod
     def can(kernel: Kernel) -> bool:
@@ -95,8 +100,8 @@ class KernelEstimator:
 
     def draw(self, i: int, rng: np.random.Generator) -> Vector:
         """Estimates of k(row i, u) for all rows u, from the same coordinates of row i."""
+        self._count(len_of(self.matrix.rows, i))
         line, square, n = self.matrix.row(i), float(self.squares[i]), self.matrix.shape[0]
-        self.stored += int(np.count_nonzero(line))
         kernel = self.kernel
         if isinstance(kernel, Gaussian):
             mu = self.expected_columns(square)
@@ -119,15 +124,21 @@ class KernelEstimator:
             return []
         law = np.cumsum(line * line)
         at = np.searchsorted(law, rng.random(count) * law[-1], side="right")
-        return np.minimum(at, int(np.flatnonzero(line)[-1])).tolist()
+        chosen = np.minimum(at, int(np.flatnonzero(line)[-1]))
+        self._count(int(self.sizes[chosen].sum()))
+        self.columns += count
+        return chosen.tolist()
+
+    def _count(self, more: int) -> None:
+        if self.stored + more > self.limit:
+            raise ReadLimit("the estimates are beyond max_reads")
+        self.stored += more
 
     def _product(self, j: int, line: Vector, square: float) -> Vector:
-        self.columns += 1
-        self.stored += int(self.sizes[j])
         return self.matrix.column(j) * (square / line[j])
 
 
-def len_of(matrix: Matrix, j: int) -> int:
-    """How many entries of column j are stored."""
-    starts = getattr(matrix.columns, "starts", None)
-    return matrix.shape[0] if starts is None else int(starts[j + 1] - starts[j])
+def len_of(lines: Rows, j: int) -> int:
+    """How many entries of row j are stored; of a column, if the lines are columns."""
+    starts = getattr(lines, "starts", None)
+    return lines.shape[1] if starts is None else int(starts[j + 1] - starts[j])

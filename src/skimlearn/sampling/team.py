@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import give_way, kernel, load_shared, store_shared
+from skimlearn._jit import give_way, lean_kernel, load_shared, store_shared
 from skimlearn.sampling.blocks import BLOCK, cut_sums, power_sums
 
 __all__ = [
@@ -60,7 +60,7 @@ def make_teams(size: int) -> list[Team]:
 ALONE = make_teams(1)[0]
 
 
-@kernel
+@lean_kernel
 def assemble(team):
     """Wait until all are there; False if one will not come."""
     if team.size > 1:
@@ -73,7 +73,7 @@ def assemble(team):
     return True
 
 
-@kernel
+@lean_kernel
 def meet(team):
     """Wait until all have come here: what they wrote before can be read after."""
     if team.size > 1:
@@ -87,13 +87,13 @@ def meet(team):
                     give_way()
 
 
-@kernel
+@lean_kernel
 def blocks_of(count):
     """How many blocks so many numbers make, the last of them perhaps not full."""
     return (np.int64(count) + BLOCK - 1) // BLOCK
 
 
-@kernel
+@lean_kernel
 def share(team, count):
     """The first and the last but one of a thread's share of a vector: whole blocks."""
     blocks = blocks_of(count)
@@ -102,7 +102,7 @@ def share(team, count):
     return np.uint64(first), np.uint64(last)
 
 
-@kernel
+@lean_kernel
 def sum_of(sums):
     """The sum of all blocks, in one order whoever made them."""
     total = 0.0
@@ -111,7 +111,7 @@ def sum_of(sums):
     return total
 
 
-@kernel
+@lean_kernel
 def shared_cut_sums(team, x, top, sums):
     """As `cut_sums`, together."""
     first, last = share(team, len(x))
@@ -121,7 +121,7 @@ def shared_cut_sums(team, x, top, sums):
     return sum_of(sums)
 
 
-@kernel
+@lean_kernel
 def shared_power_sums(team, x, power, sums):
     """As `power_sums`, together."""
     first, last = share(team, len(x))
@@ -131,7 +131,7 @@ def shared_power_sums(team, x, power, sums):
     return sum_of(sums)
 
 
-@kernel
+@lean_kernel
 def least(team, x, sign, parts):
     """The least of sign * x_i, together; parts has room for one number per thread."""
     first, last = share(team, len(x))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 
 __all__ = ["SumTree"]
 
@@ -74,7 +74,7 @@ def tree_nodes(size: int) -> NDArray[np.float64]:
     return np.zeros(2 * leaves)
 
 
-@kernel
+@lean_kernel
 def tree_build(weights, nodes):
     """Fill the tree from its weights, in O(n)."""
     leaves = len(nodes) // 2
@@ -84,13 +84,13 @@ def tree_build(weights, nodes):
         nodes[k] = nodes[2 * k] + nodes[2 * k + 1]
 
 
-@kernel
+@lean_kernel
 def tree_total(nodes):
     """The sum of the weights."""
     return nodes[1]
 
 
-@kernel
+@lean_kernel
 def tree_set(nodes, i, weight):
     """Change one weight."""
     k = len(nodes) // 2 + i
@@ -100,7 +100,7 @@ def tree_set(nodes, i, weight):
         nodes[k] = nodes[2 * k] + nodes[2 * k + 1]
 
 
-@kernel
+@lean_kernel
 def tree_draw(nodes, u):
     """The leaf that a uniform number in [0, 1) falls on; -1 if all weights are zero.
 

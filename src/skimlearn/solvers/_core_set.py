@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
+from skimlearn.data.gram import inner_products
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import Rows, combine, joined, lengths, plain, take
+from skimlearn.data.rows import Rows, combine, joined, lengths, take
 
 __all__ = ["CoreSet", "Finish"]
 
@@ -181,7 +182,7 @@ class Finish:
             return
         fresh = self._take(new)
         together, kept = np.concatenate([self.chosen, new]), joined(self.kept, fresh)
-        products = _products(fresh, kept, self.origin)
+        products = inner_products(fresh, kept, self.origin)
         if self.extra is not None:
             products += np.outer(self.extra[new], self.extra[together])
         at = np.arange(len(new))
@@ -196,17 +197,6 @@ class Finish:
         self.stored += stored
         self.read += len(new)
         return take(self.rows, new)
-
-
-def _products(some: Rows, all_rows: Rows, origin: Vector) -> Vector:
-    """<A_i - o, A_j - o> for some rows with all of them."""
-    a, b = (plain(rows).astype(np.float64) for rows in (some, all_rows))
-    if isinstance(a, np.ndarray):
-        return (a - origin) @ (b - origin).T
-    inner = (a @ b.T).toarray()
-    if origin.any():
-        inner -= (a @ origin)[:, None] + (b @ origin)[None, :] - float(origin @ origin)
-    return inner
 
 
 @kernel

@@ -10,9 +10,10 @@ is. Support vector machines, margins, balls and simplex programs are such proble
 Algorithm, in rounds. The members, a set of rows, have their part of K in memory. Each program is
 solved on the members, by steps of two variables (or one, without groups) that are chosen by the
 decrease that they promise. Then the gradient g = scale S K S v + b is brought up to date, as a
-product of matrices in pieces: for the rows that are near to a change first, and for all rows when
-the near ones say that the end is near. Rows that violate the optimality of any program become
-members; rows that are settled make room for them. A value of the kernel serves all programs.
+product of matrices in pieces: that of the rows which are near to a change. Rows that violate the
+optimality of any program become members; rows that are settled make room for them. When the near
+rows offer few new members, it is time for a look at all rows. A value of the kernel serves all
+programs.
 
 The first members are a sample of the rows, so that most of what is computed concerns rows that
 matter in the end: most values of K are never computed.
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.kernel_rows import KernelRows
-from skimlearn.solvers._kernel_steps import gather, move_pairs, move_singles, spread
+from skimlearn.solvers._kernel_steps import gather, insert, move_pairs, move_singles, spread
 
 __all__ = ["KernelPrograms"]
 
@@ -41,6 +42,7 @@ INNER = 6000  # variables that are moved at once
 PRECISION = 0.1  # of the violation before: what a solution on the members may leave over
 WORST = 0.1  # of the greatest violation: rows that violate by less wait
 MOST = 50  # solutions on parts of the members before others may join
+AROUND = 8  # of so many rows, one is near beside the members
 STEPS = 200  # steps for each variable, at most, before the gradient is computed anew
 
 
@@ -65,7 +67,7 @@ class KernelPrograms:
     Attributes
     ----------
     g : array of shape (m, n)
-        The gradients; those of the far rows are right after `look`.
+        The gradients; those of the near rows are right, and those of all rows after `look`.
     violation : array of shape (m,)
         By how much the members violate the optimality of each program.
     """
@@ -95,6 +97,7 @@ class KernelPrograms:
         self.levels = np.zeros((len(b), self.many))
         self.room = int(min(n, max(16, math.isqrt(table.cache_bytes // table.dtype.itemsize))))
         self.gram = np.empty((self.room, self.room), table.dtype)
+        self.inner = np.empty(min(INNER, self.room) ** 2, table.dtype)  # memory that is used again
         self.members = np.empty(0, dtype=np.int64)
         everything, nothing = np.arange(n), np.empty(0, dtype=np.int64)
         self.near, self.far = (nothing, everything) if v.any() else (everything, nothing)
@@ -111,25 +114,27 @@ class KernelPrograms:
         self._enter(first)
         self.near = np.sort(self.members)
         self.far = np.setdiff1d(np.arange(n), self.members)
+        self.seen = self.v.copy()
 
     # ----------------------------------------------------------------------------------- members
 
     def _enter(self, rows: Chosen) -> None:
         """Let rows be members, in place of members that are settled if there is no room."""
         new = np.setdiff1d(rows, self.members)
-        kept = np.arange(len(self.members))
-        if len(new) + len(kept) > self.room:
+        if len(new) == 0:
+            return
+        count = len(self.members)
+        over = max(0, count + len(new) - self.room)
+        leaving = np.empty(0, dtype=np.int64)
+        if over:
             slack = self._slack(self.members)
             slack[np.isin(self.members, rows)] = -np.inf
-            kept = np.sort(np.argsort(slack, kind="stable")[: self.room - len(new)])
-            self.gram[: len(kept), : len(kept)] = self.gram[np.ix_(kept, kept)]
-        old = self.members[kept]
-        self.members = np.concatenate([old, new])
-        p, q = len(old), len(self.members)
-        if len(new):
-            part = self.table.among(new, self.members)
-            self.gram[p:q, :q] = part
-            self.gram[:p, p:q] = part[:, :p].T
+            leaving = np.sort(np.argsort(-slack, kind="stable")[:over])
+        places = np.concatenate([leaving, np.arange(count, count + len(new) - over)])
+        members = np.concatenate([self.members, new[over:]])
+        members[places] = new
+        insert(self.table.among(new, members), places, self.gram)
+        self.members = members
 
     def _wrong(
         self, k: int, rows: Chosen, level: Vector | None = None
@@ -193,7 +198,7 @@ class KernelPrograms:
                 chosen = np.sort(chosen[np.argpartition(-wrong[chosen], INNER - 1)[:INNER]])
             at = rows[chosen]
             signs = np.ones(q) if self.signs is None else self.signs[k, rows]
-            gram = np.empty((len(chosen), len(chosen)), self.gram.dtype)
+            gram = self.inner[: len(chosen) ** 2].reshape(len(chosen), len(chosen))
             gather(self.gram, chosen, signs, gram)
             v, g = self.v[k, at], self.g[k, at]
             bounds, most = (self.low[k, at], self.high[k, at]), STEPS * len(at) + 1000
@@ -232,13 +237,12 @@ class KernelPrograms:
             self.g[k, where] += line if self.signs is None else line * self.signs[k, where]
 
     def look(self) -> None:
-        """Bring the gradient of the far rows up to date, so that all are right."""
+        """Bring the gradients of the far rows up to date, so that all are right."""
         n = self.table.n
         if len(self.far):
             others = self.far if len(self.far) < n else None
             changed = np.flatnonzero((self.v != self.seen).any(axis=0))
             self._add(self.v[:, changed] - self.seen[:, changed], changed, others)
-        self.seen = self.v.copy()
         self.near, self.far = np.arange(n), np.empty(0, dtype=np.int64)
 
     @property
@@ -254,7 +258,7 @@ class KernelPrograms:
             np.maximum(wrong, mine, out=wrong)
         wrong[np.isin(self.near, self.members)] = -np.inf
         new = np.flatnonzero(wrong > max(0.0, WORST * float(wrong.max(initial=0.0))))
-        most = max(16, self.room // 4)
+        most = max(16, self.room // 2)
         if len(new) > most:
             new = new[np.argpartition(-wrong[new], most - 1)[:most]]
         self._enter(self.near[new])
@@ -263,7 +267,7 @@ class KernelPrograms:
     def part(self) -> None:
         """Divide the rows into near and far ones, by how settled they are."""
         n = self.table.n
-        count = max(2 * len(self.members), n // 4)
+        count = len(self.members) + n // AROUND
         if len(self.far) or count >= 0.8 * n:
             return
         slack = self._slack(np.arange(n))

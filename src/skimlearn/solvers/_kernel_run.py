@@ -28,7 +28,8 @@ __all__ = ["KernelRun", "open_table"]
 
 Vector = NDArray[np.float64]
 Callback = Callable[[Record], Any]
-FEW = 0.02  # of the members: with no more new ones, it is time to look at all rows
+FEW = 0.03  # of the members: with no more new ones, it is time to look at all rows
+LONG = 20  # rounds after which it is time in any case: with little memory, members come and go
 SMALL = 500  # rows for which the last digits are looked for
 PATIENCE = 6  # looks without progress before rounding is blamed
 
@@ -72,7 +73,7 @@ class KernelRun(ABC):
         """Go on until all bounds meet or a limit is reached."""
         self.began = time.perf_counter()
         open_table(self.table, limits)
-        status, programs, idle, least = None, self.programs, 0, math.inf
+        status, programs, idle, least, looked = None, self.programs, 0, math.inf, 0
         try:
             programs.look()  # the zero answer costs nothing
             if self._check(callback):
@@ -80,33 +81,45 @@ class KernelRun(ABC):
                 programs.active[:] = False
             if programs.active.any():
                 programs.begin()
+                self._round()
+                programs.look()
             while programs.active.any() and status is None:
-                moved = programs.solve()
-                self.rounds += 1
-                if self.rounds == 1:
+                status = self._spent(limits, stop)
+                if status:
                     programs.look()
                 if programs.whole:
                     if self._check(callback):
                         status = Status.STOPPED
-                        break
                     gap = sum(bound.certificate.gap for bound in self.bounds)
                     idle = 0 if gap < least else idle + 1
                     least = min(gap, least)
-                    status = self._spent(limits, stop)
-                new = programs.extend() if programs.active.any() else 0
-                if not programs.whole and new <= FEW * len(programs.members):
-                    programs.solve()
+                    if status or not programs.active.any():
+                        break
+                    looked = self.rounds
+                new = programs.extend()
+                few = new <= FEW * len(programs.members) or self.rounds - looked >= LONG
+                if not programs.whole and few:
+                    if new:
+                        self._round()
                     programs.look()
                     continue
-                if programs.whole and ((not moved and new == 0) or idle >= PATIENCE):
-                    status = status or Status.STALLED
+                whole = programs.whole
                 programs.part()
+                moved = self._round()
+                if whole and ((not moved and new == 0) or idle >= PATIENCE):
+                    programs.look()
+                    self._check(callback)
+                    status = Status.STALLED
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         except ReadLimit:
             status = Status.READS
         seconds = time.perf_counter() - self.began
         return [self._result(k, status or Status.STALLED, seconds) for k in range(len(self.bounds))]
+
+    def _round(self) -> bool:
+        self.rounds += 1
+        return self.programs.solve()
 
     def _spent(self, limits: Limits, stop: threading.Event | None) -> Status | None:
         most = math.inf if limits.max_seconds is None else limits.max_seconds

@@ -90,6 +90,10 @@ class KernelSkim(ABC):
     def check(self) -> None:
         """Improve the bounds by exact values of the kernel."""
 
+    def target(self, eps: float) -> float:
+        """The gap at which the problem is solved."""
+        return eps
+
     # ---------------------------------------------------------------------------------- responses
 
     def respond(self, factor: float) -> Vector:
@@ -104,15 +108,23 @@ class KernelSkim(ABC):
         draws, total = self._draws(factor), np.zeros(self.table.n)
         picks = np.searchsorted(self.heights, self.rng.random(draws) * self.heights[-1], "right")
         for at in picks.tolist():
-            i, before = self.added[at], (self.estimator.stored, self.estimator.columns)
-            total += self.signs[i] * self.estimator.draw(i, self.rng)
-            stored = self.estimator.stored - before[0]
-            dense = (self.estimator.columns - before[1]) * self.table.n + self.table.d
-            self.table.reads += Reads(dense, stored)
-        if self.table.reads.nnz > self.table.limit:
-            raise ReadLimit("the estimates are beyond max_reads")
+            i = self.added[at]
+            total += self.signs[i] * self._draw(i)
         self.estimated += 1
         return total * (self.signs * (factor * self.heights[-1] / draws))
+
+    def _draw(self, i: int) -> Vector:
+        """An estimate of row i of the kernel matrix; what it reads is counted."""
+        table, estimator = self.table, self.estimator
+        assert estimator is not None
+        stored, columns = estimator.stored, estimator.columns
+        estimator.limit = stored + table.limit - table.reads.nnz
+        try:
+            return estimator.draw(i, self.rng)
+        finally:  # the row may have been read, and its columns not
+            if estimator.stored > stored:
+                dense = table.d + (estimator.columns - columns) * table.n
+                table.reads += Reads(dense, estimator.stored - stored)
 
     def _draws(self, factor: float) -> int:
         most = (factor * self.heights[-1]) ** 2 * float(self.table.diagonal.max())
@@ -193,7 +205,7 @@ class KernelSkim(ABC):
             if self.seconds >= seconds:
                 status = status or Status.SECONDS
             certificate = self.bounds.certificate
-            if certificate.gap <= limits.eps:
+            if certificate.gap <= self.target(limits.eps):
                 status = Status.CONVERGED
             record = Record(
                 self.steps, self.seconds, self.table.reads.nnz, certificate.primal,

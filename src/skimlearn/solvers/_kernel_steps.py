@@ -6,7 +6,7 @@ import numpy as np
 
 from skimlearn._jit import kernel
 
-__all__ = ["gather", "move_pairs", "move_singles", "spread"]
+__all__ = ["gather", "insert", "move_pairs", "move_singles", "spread"]
 
 
 @kernel
@@ -19,6 +19,22 @@ def gather(gram, chosen, signs, out):
     for j in range(len(chosen)):
         if signs[chosen[j]] < 0.0:
             out[:, j] *= -1.0
+
+
+@kernel
+def insert(part, places, gram):
+    """Write rows of a symmetric table, and their columns, a block at a time."""
+    high, wide = part.shape
+    for first in range(0, high, 64):
+        last = min(first + 64, high)
+        for begin in range(0, wide, 64):
+            end = min(begin + 64, wide)
+            for i in range(first, last):
+                for j in range(begin, end):
+                    gram[places[i], j] = part[i, j]
+            for j in range(begin, end):
+                for i in range(first, last):
+                    gram[j, places[i]] = part[i, j]
 
 
 @kernel

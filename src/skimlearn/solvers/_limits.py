@@ -1,4 +1,4 @@
-"""When a run stops, and the best bounds that it has so far."""
+"""What a run promises, when it stops, and the best bounds that it has so far."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ from numpy.typing import NDArray
 
 from skimlearn.result import Certificate, Result, Status
 
-__all__ = ["Bounds", "Limits"]
+__all__ = ["MODES", "Bounds", "Limits", "check_promise"]
 
 Vector = NDArray[np.float64]
 Shape = tuple[int, int]
+MODES = ("monte-carlo", "high-probability", "las-vegas")
+
+
+def check_promise(mode: str, delta: float, **batch: int) -> None:
+    """Refuse what is no mode, no probability, no number of columns (by the name it is known by)."""
+    if mode not in MODES:
+        raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"delta={delta!r} must lie between 0 and 1")
+    for name, columns in batch.items():
+        if not (isinstance(columns, int | np.integer) and columns >= 1):
+            raise ValueError(f"{name}={columns!r} must be a positive integer")
 
 
 @dataclass(frozen=True, kw_only=True)

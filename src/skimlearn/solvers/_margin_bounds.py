@@ -34,6 +34,7 @@ __all__ = [
     "dual_value",
     "soft_value",
     "split",
+    "split_by_weight",
 ]
 
 Vector = NDArray[np.float64]
@@ -41,11 +42,15 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sides:
-    """Where the dual weights live: 0 <= p_i <= cap, and each side k has the mass masses[k]."""
+    """Where the dual weights live: 0 <= p_i <= cap, and each side k has the mass masses[k].
+
+    Rows that count more or less than others have caps of their own; ``cap`` is then the greatest.
+    """
 
     side: NDArray[np.int64]  # of each row
     masses: Vector
     cap: float
+    caps: Vector | None = None
 
     @property
     def tilt(self) -> float:
@@ -58,7 +63,7 @@ class Sides:
         for k, mass in enumerate(self.masses):
             members = np.flatnonzero(self.side == k)
             order = members[np.argsort(c[members], kind="stable")]
-            p[order] = np.clip(mass - self.cap * np.arange(len(order)), 0.0, self.cap)
+            p[order] = _filled(mass, self.cap if self.caps is None else self.caps[order], order)
         return p
 
     def repaired(self, p: Vector) -> Vector:
@@ -146,6 +151,28 @@ def split(y: Vector, cap: float, *, bias: bool) -> Sides:
     return Sides(side, np.array([first, 1.0 - first]), cap)
 
 
+def split_by_weight(y: Vector, weights: Vector, kappa: float, *, bias: bool) -> Sides:
+    """The dual set of the mean of a part kappa of the rows, each counting by its weight.
+
+    The caps are the weights over kappa times their sum, so that a row of weight 2 is two rows.
+
+    Examples
+    --------
+    >>> split_by_weight(np.ones(3), np.array([2.0, 1.0, 1.0]), 0.5, bias=False).caps
+    array([1. , 0.5, 0.5])
+    """
+    shares = np.minimum(weights / (kappa * weights.sum()), 1.0)
+    if (shares == shares[0]).all():
+        return split(y, 1.0 / max(1.0, kappa * len(y)), bias=bias)
+    caps, greatest = shares / min(shares.sum(), 1.0), float(shares.max())
+    if not bias:
+        return Sides(np.zeros(len(y), dtype=np.int64), np.ones(1), greatest, caps)
+    side = (np.asarray(y) < 0.0).astype(np.int64)
+    room = np.bincount(side, caps, minlength=2)
+    first = min(max(0.5, 1.0 - room[1]), room[0])
+    return Sides(side, np.array([first, 1.0 - first]), greatest, caps)
+
+
 def soft_value(c: Vector, cap: float) -> float:
     """The mean of the 1/cap smallest numbers, the last one in part: the least p.c with p <= cap.
 
@@ -203,14 +230,30 @@ def best_scale_and_bias(c: Vector, norm: float, y: Vector, sides: Sides, R: floa
         if abs(sides.tilt) > 1e-12:
             bias = math.copysign(R, sides.tilt)
         else:
-            levels = [_level(c[sides.side == k], lightest[sides.side == k], sides) for k in (0, 1)]
+            caps = np.broadcast_to(sides.cap, len(c)) if sides.caps is None else sides.caps
+            levels = [
+                _level(c[here], lightest[here], caps[here])
+                for here in (sides.side == 0, sides.side == 1)
+            ]
             bias = min(max(scale * (levels[1] - levels[0]) / 2.0, -R), R)
-    return Answer(soft_value(scale * c + bias * y, sides.cap), scale, bias)
+    values = scale * c + bias * y
+    if sides.caps is None:
+        return Answer(soft_value(values, sides.cap), scale, bias)
+    order = np.argsort(values, kind="stable")
+    value = float(_filled(1.0, sides.caps[order], order) @ values[order])
+    return Answer(value, scale, bias)
 
 
-def _level(c: Vector, lightest: Vector, sides: Sides) -> float:
+def _filled(mass: float, cap: float | Vector, order: NDArray[np.int64]) -> Vector:
+    """The weights of rows, in their order, that take as much as their caps let them of a mass."""
+    before = np.cumsum(cap) - cap if isinstance(cap, np.ndarray) else cap * np.arange(len(order))
+    return np.clip(mass - before, 0.0, cap)
+
+
+def _level(c: Vector, lightest: Vector, caps: Vector) -> float:
     """The response at which the weight of a side ends; the middle, if it is between two rows."""
-    last = float(c[lightest > 0.0].max())
-    whole = lightest[lightest > 0.0].min() >= sides.cap * (1.0 - 1e-9)
-    others = c[lightest == 0.0]
+    used = lightest > 0.0
+    last = float(c[used].max())
+    whole = bool((lightest[used] >= caps[used] * (1.0 - 1e-9)).all())
+    others = c[~used & (caps > 0.0)]
     return (last + float(others.min())) / 2.0 if whole and len(others) else last

@@ -51,11 +51,10 @@ from skimlearn.solvers.simba import Simba
 from skimlearn.solvers.tracking import Tracking
 from skimlearn.solvers.verify import verify
 
-__all__ = ["MODES", "MarginSkim"]
+__all__ = ["MarginSkim"]
 
 Vector = NDArray[np.float64]
 Drawn = tuple[float, Vector, Vector, Vector]
-MODES = ("monte-carlo", "high-probability", "las-vegas")
 PLAN = 6.0  # steps planned, in units of log n / eps^2: more than half of all runs need less
 FIRST = 2.0  # steps before a first proof is tried, in the same units
 
@@ -77,10 +76,6 @@ class MarginSkim(Skim):
         threads: int = 1,  # used where the data is dense and there is no nu
     ) -> None:
         super().__init__(source, rng, maximize=True)
-        if mode not in MODES:
-            raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
-        if not 0.0 < delta < 1.0:
-            raise ValueError(f"delta={delta!r} must lie between 0 and 1")
         if isinstance(settings, Tracking):
             settings = _suited(settings, source, mode)
         self.y, self.eps, self.mode, self.delta = y, eps, mode, delta

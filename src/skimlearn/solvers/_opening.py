@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 from skimlearn.data.rows import entry
 from skimlearn.sampling.blocks import BLOCK
 from skimlearn.sampling.team import blocks_of, meet, share, sum_of
@@ -47,7 +47,7 @@ from skimlearn.solvers._tracking_state import (
 __all__ = ["begin", "ends", "extend", "note_column", "undisturbed"]
 
 
-@kernel
+@lean_kernel
 def begin(state, bias):
     """Look at a sample of the rows, all of the same weight (in each class)."""
     scalars = state.scalars
@@ -72,7 +72,7 @@ def begin(state, bias):
     scalars[TOTAL], scalars[TOP] = sum_of(state.row_sums), np.inf
 
 
-@kernel
+@lean_kernel
 def _sample(state, bias):
     """Count the rows looked at; False if a class that there is has none of them."""
     scalars, n = state.scalars, len(state.y)
@@ -89,7 +89,7 @@ def _sample(state, bias):
     return at[1] == 1 or 0.0 < plus < scalars[ACTIVE]
 
 
-@kernel
+@lean_kernel
 def extend(state, bias):
     """Look at twice as many rows."""
     scalars = state.scalars
@@ -98,7 +98,7 @@ def extend(state, bias):
     scalars[TODO], scalars[PHASE] = scalars[COLUMNS], EXTENDING
 
 
-@kernel
+@lean_kernel
 def note_column(state, j):
     """A column was read."""
     scalars = state.scalars
@@ -108,7 +108,7 @@ def note_column(state, j):
     scalars[TODO], scalars[READ] = scalars[TODO] - 1.0, 1.0
 
 
-@kernel
+@lean_kernel
 def ends(state):
     """Whether all columns of this phase are read, so that the rows can be weighed anew."""
     scalars = state.scalars
@@ -124,7 +124,7 @@ def ends(state):
     return True
 
 
-@kernel
+@lean_kernel
 def undisturbed(state, columns, at):
     """x_j of this column without the noise of the rows drawn."""
     sums, lines = state.parts[0], blocks_at(state)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import Dense, Rows, add, dot, entry, size
+from skimlearn.data.rows import Dense, Rows, add, dot, entry, side_by_side, size
 
 __all__ = ["Restricted"]
 
@@ -82,9 +82,7 @@ class Restricted:
     others: _Side
 
     def __init__(self, rows: Rows | None, width: int, sign: float) -> None:
-        self.keeps = rows is None or (
-            isinstance(rows, Dense) and not rows.values.flags.c_contiguous
-        )
+        self.keeps = rows is None or not side_by_side(rows)
         self.rows: Any = rows
         if self.keeps:
             self.rows = Dense(_frozen(np.empty((0, width), dtype=np.float32)))

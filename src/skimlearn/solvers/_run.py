@@ -22,17 +22,18 @@ from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.disk import Runs
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import norms, take
+from skimlearn.data.rows import norms, responses, take
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Record, Result, Status
 
-__all__ = ["Callback", "Method", "Run", "Start", "row_lengths"]
+__all__ = ["Callback", "Method", "Run", "Start", "row_lengths", "row_squares"]
 
 Vector = NDArray[np.float64]
 Order = NDArray[np.int64]
 Callback = Callable[[Record], Any]
 
 CHUNK = 4_000_000  # stored entries visited between two looks at the clock: about 10 ms
+NOTHING = np.zeros(0)  # in the place of a vector that is not kept
 MOST_IDLE = 50  # epochs without a visit before a run is given up
 
 
@@ -55,6 +56,16 @@ def row_lengths(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> Vect
     if len(few):
         lengths[few] = norms(take(problem.rows, few))
     return lengths
+
+
+def row_squares(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> Vector:
+    """The squares of the norms: where they are known they take no memory."""
+    if problem.squares is not None and exponent == 2.0:
+        return problem.squares
+    squares = row_lengths(problem, ledger, exponent)
+    with np.errstate(over="ignore"):
+        squares *= squares
+    return squares
 
 
 class Method(ABC):
@@ -94,9 +105,9 @@ class Method(ABC):
 
     def certified(self, a: Vector) -> Dual:
         """The bound of feasible variables, its reads counted."""
-        self.ledger.certify(
-            int(self.ledger.lengths[(a != 0.0) & (self.problem.weights > 0.0)].sum())
-        )
+        used = a != 0.0
+        used &= self.problem.weights > 0.0
+        self.ledger.certify_rows(used)
         return certificates.dual(self.problem, a)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:  # noqa: B027
@@ -149,9 +160,7 @@ class Run:
         self.status: Status | None = None
         self.solver = ""
         # the first answers cost no reads: zero weights, and zero dual variables
-        zeros = np.zeros(problem.n)
-        self.answer = certificates.primal(problem, np.zeros(problem.d), z=zeros)
-        self.dual = certificates.dual(problem, zeros, theta=np.zeros(problem.d))
+        self.answer, self.dual = certificates.at_zero(problem)
         if start is not None:
             if start.w.shape != (problem.d,):
                 raise ValueError(
@@ -173,6 +182,7 @@ class Run:
             self.status = Status.INTERRUPTED
         if not self.history or self.history[-1].reads < self.ledger.reads.nnz:
             self._check()
+        self._complete()
         if self.status is None and self.visits >= self.most_visits:
             self.status = Status.EPOCHS
         if self._reached():
@@ -213,6 +223,7 @@ class Run:
         if self.idle > MOST_IDLE:
             return Status.STALLED
         status = self._visit(order)
+        del order  # a check needs its room
         if status is not None:
             return status
         if self.budget.gap is not None:
@@ -259,18 +270,29 @@ class Run:
             answer = self._consider(w, b, self.method.responses())
             bound = self.method.bound(answer)
             if bound.value > self.dual.value:
-                self.dual = bound
+                self.dual = bound._replace(theta=NOTHING)  # nobody asks for it again
             self.method.checked(answer, self.certificate)
         self.history.append(self._record())
         self.reads_at_last_check = self.ledger.reads.dense
 
     def _consider(self, w: Vector, b: float, z: Vector | None = None) -> Primal:
+        self.answer = self.answer._replace(z=NOTHING)  # room for the new ones
         answer = certificates.primal(self.problem, w, b, z)
         if z is None:
             self.ledger.certify(self.ledger.total)
         if answer.value <= self.answer.value:
             self.answer = answer
         return answer
+
+    def _complete(self) -> None:
+        """Give the best answer its responses, if another was looked at last, and its vectors."""
+        w, z = np.ascontiguousarray(self.answer.w), np.ascontiguousarray(self.answer.z)
+        if not len(z):
+            z = np.empty(self.problem.n)
+            responses(self.problem.rows, w, z)
+            self.ledger.certify(self.ledger.total)
+        self.answer = self.answer._replace(w=w, z=z)
+        self.dual = self.dual._replace(a=np.ascontiguousarray(self.dual.a))
 
     def _reached(self) -> bool:
         target = self.budget.gap

@@ -28,7 +28,7 @@ from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import size
 from skimlearn.result import Result
 from skimlearn.solvers._core_set import Finish
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._limits import Limits, check_promise
 from skimlearn.solvers._simplex import (
     EXTRA,
     EXTRAS,
@@ -43,10 +43,9 @@ from skimlearn.solvers._simplex import (
 )
 from skimlearn.solvers._skim import DENSE, STORED, Callback, Skim
 
-__all__ = ["MODES", "SimplexRun"]
+__all__ = ["SimplexRun"]
 
 Vector = NDArray[np.float64]
-MODES = ("las-vegas", "high-probability", "monte-carlo")
 FEWEST = 8  # steps before their regret says anything
 PASSES = 8  # what a finish is expected to read, in passes over the matrix
 CLIPPED = 2.57  # error of a clipped mean, in units of sqrt(second moment * log(1 / delta) / draws)
@@ -66,10 +65,7 @@ class SimplexRun(Skim):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in MODES:
-            raise ValueError(f"mode={self.mode!r} must be one of {', '.join(map(repr, MODES))}")
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"delta={self.delta!r} must lie between 0 and 1")
+        check_promise(self.mode, self.delta)
         shifted = self.origin is not None
         self.method = SimplexSteps(ridge=self.ridge, shifted=float(shifted))
         self.state = make_state(

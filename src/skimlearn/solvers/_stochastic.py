@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import norms, take
+from skimlearn.data.rows import norms, responses, take
 from skimlearn.problem import Problem
 from skimlearn.result import Certificate
-from skimlearn.solvers._run import Method, Order, Vector, row_lengths
+from skimlearn.solvers._run import Method, Order, Vector, row_squares
 
 AVERAGES = ("last", "mean", "tail", "random")
 
@@ -147,7 +147,7 @@ class Stochastic(Method):
         if math.isfinite(self.problem.loss.curvature()) or self.steps == 0:
             return super().bound(answer)
         mean = self.pulls * (self.problem.n / max(1, self.steps * self.batch_size))
-        return self.certified(certificates.feasible(self.problem, mean))
+        return self.certified(certificates.confined(self.problem, mean))
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         if self.bias == "free":
@@ -198,45 +198,65 @@ class Stochastic(Method):
                 raise ValueError(f"the array {name} has the shape {arrays[name].shape}")
             setattr(self, name, arrays[name])
         for name, value in zip(self.numbers, arrays["numbers"].tolist(), strict=True):
-            setattr(
-                self, name, value if name in ("t0", "centre", "centres", "theta") else int(value)
-            )
+            setattr(self, name, int(value) if name in ("steps", "mark", "next_mark") else value)
         count, b = arrays["before_bias"].tolist()
         self.before = (int(count), arrays["before"], b)
         self.drawn = (arrays["drawn"], float(arrays["drawn_bias"][0]))
 
 
 def squared_reach(
-    problem: Problem, ledger: Ledger, exponent: float, rng: np.random.Generator
+    problem: Problem,
+    ledger: Ledger,
+    exponent: float,
+    rng: np.random.Generator,
+    mean: Vector | None = None,
 ) -> float:
     """The largest m_i (||x_i||_q^2 + 1): how far one step can move a prediction.
 
-    It takes a pass over the rows, unless their lengths are known. Where that is too much for the
-    limit of reads, it is twice the largest of some rows, drawn at random for a tenth of what is
-    left.
+    With a mean, the lengths are those of the rows without it (q = 2). It takes a pass over the
+    rows, unless the lengths are known. Where that is too much for the limit of reads, it is twice
+    the largest of some rows, drawn at random for a tenth of what is left.
     """
-    safety, weights = 1.0, problem.weights
-    known = problem.squares is not None and exponent == 2.0
+    safety, weights, rows = 1.0, problem.weights, problem.rows
+    known = problem.squares is not None and exponent == 2.0 and mean is None
     if known or ledger.left >= 4 * ledger.total:
-        lengths = row_lengths(problem, ledger, exponent)
+        squares = row_squares(problem, ledger, exponent)
+        if mean is not None:
+            ledger.pass_over()
     else:
         few = rng.permutation(problem.n)
         affordable = np.cumsum(ledger.lengths[few]) <= 0.1 * ledger.left
         chosen, safety = few[affordable], 2.0
         ledger.visit(chosen)
-        lengths, weights = norms(take(problem.rows, chosen), exponent), weights[chosen]
+        rows, weights = take(rows, chosen), weights[chosen]
+        with np.errstate(over="ignore"):
+            squares = norms(rows, exponent) ** 2
     with np.errstate(over="ignore"):
-        reach = float((weights * (lengths**2 + 1.0)).max(initial=1.0))
+        reaches = squares + 1.0
+        if mean is not None:
+            products = np.empty(len(squares))
+            responses(rows, mean, products)
+            products *= -2.0
+            products += squares
+            products += mean @ mean
+            reaches = np.maximum(products, 0.0, out=products)
+            reaches += 1.0
+        reaches *= weights
+        reach = float(reaches.max(initial=1.0))
     if not math.isfinite(reach):
         raise ValueError(
-            f"the rows of X are too long: the largest norm is {lengths.max():.3g} and its square "
-            "overflows; scale the features (e.g. with StandardScaler or MaxAbsScaler)"
+            f"the rows of X are too long: the largest norm is {math.sqrt(squares.max()):.3g} and "
+            "its square overflows; scale the features (e.g. with StandardScaler or MaxAbsScaler)"
         )
     return safety * reach
 
 
 def shift(
-    problem: Problem, ledger: Ledger, rng: np.random.Generator, exponent: float = 2.0
+    problem: Problem,
+    ledger: Ledger,
+    rng: np.random.Generator,
+    exponent: float = 2.0,
+    mean: Vector | None = None,
 ) -> float:
     """How many steps to start ahead, so that the first steps are no longer than is safe.
 
@@ -246,7 +266,7 @@ def shift(
     curvature = problem.loss.curvature()
     if not math.isfinite(curvature):
         curvature = 1.0
-    return curvature * squared_reach(problem, ledger, exponent, rng) / problem.alpha
+    return curvature * squared_reach(problem, ledger, exponent, rng, mean) / problem.alpha
 
 
 def is_safe(problem: Problem) -> bool:

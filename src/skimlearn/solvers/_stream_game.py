@@ -176,10 +176,10 @@ class StreamGame(ABC):
             labels, squares = self.gains(block, first)
             places = np.full(self.draws, -1)
             self._weigh(block.rows, first, labels, squares, eta, best, places)
+            taken = self._taken(block.rows, places)
             for k in np.flatnonzero(places >= 0).tolist():
                 i = int(places[k])
-                row = take(block.rows, np.array([i])) if self.sketch is None else None
-                winners[k] = (first + i, float(labels[i]), row)
+                winners[k] = (first + i, float(labels[i]), taken.get(i))
             if x is not None:
                 worst = min(worst, self.check(block, x))
                 self.reads += Reads(certificate=int(lengths(block.rows).sum()))
@@ -187,12 +187,18 @@ class StreamGame(ABC):
         self._finish(sketches)
         self.chosen = np.vstack([self.chosen, [[i for i, _, _ in winners]]])
         self.signs = np.vstack([self.signs, [[sign for _, sign, _ in winners]]])
-        rows = [(row, sign) for _, sign, row in winners]
-        stored = sum(int(lengths(row).sum()) for row, _ in rows if row is not None)
-        self.reads += Reads(self.draws * self.d, stored)
-        self.drawn(rows)
+        self.drawn([(row, sign) for _, sign, row in winners])
         self.memory = max(self.memory, self._bytes(sketches))
         return worst
+
+    def _taken(self, rows: Rows, places: NDArray[np.int64]) -> dict[int, Rows]:
+        """Copies of the rows of a block that are ahead; rows of a later block may displace them."""
+        if self.sketch is not None:
+            return {}
+        taken = {i: take(rows, np.array([i])) for i in np.unique(places[places >= 0]).tolist()}
+        stored = sum(int(lengths(row).sum()) for row in taken.values())
+        self.reads += Reads(len(taken) * self.d, stored)
+        return taken
 
     def _weigh(
         self, rows: Rows, first: int, labels: Vector, squares: Vector, eta: float,
@@ -231,18 +237,20 @@ class StreamGame(ABC):
     def _feed(self, sketches: list[CountSketch], first: int, block: Block) -> None:
         if not sketches:
             return
-        rows, weights = self.combination(first, block, self.shares())
+        rows, [weights] = self.combination(first, block, self.shares())
         self.reads += Reads(len(weights) * self.d, int(lengths(rows).sum()))
         for sketch in sketches:
             sketch.add(rows, weights)
 
-    def combination(self, first: int, block: Block, shares: Vector) -> tuple[Rows, Vector]:
+    def combination(self, first: int, block: Block, *shares: Vector) -> tuple[Rows, list[Vector]]:
         """The rows of a block that were drawn, each with its part if those of a pass have these."""
-        passes = np.repeat(shares / self.draws, self.draws)
         chosen, signs = self.chosen.ravel(), self.signs.ravel()
         here = (chosen >= first) & (chosen < first + block.rows.shape[0])
         places, back = np.unique(chosen[here] - first, return_inverse=True)
-        weights = np.bincount(back, (passes * signs)[here], len(places)).astype(np.float64)
+        weights = []
+        for share in shares:
+            parts = (np.repeat(share / self.draws, self.draws) * signs)[here]
+            weights.append(np.bincount(back, parts, len(places)).astype(np.float64))
         return take(block.rows, places), weights
 
     def _finish(self, sketches: list[CountSketch]) -> None:

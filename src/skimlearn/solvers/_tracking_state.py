@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 from skimlearn.sampling.blocks import BLOCK, block_room, cut_sums
 from skimlearn.sampling.team import ALONE, Team, blocks_of
 from skimlearn.sampling.tree import tree_nodes
@@ -106,13 +106,13 @@ def mean_of_x(state: State) -> tuple[Vector, float]:
     return mean, float(scalars[BIASES] * np.linalg.norm(mean))
 
 
-@kernel
+@lean_kernel
 def direction(state):
     """x is so many times s."""
     return 1.0 / math.sqrt(state.scalars[POWER]) if state.scalars[POWER] > 0.0 else 0.0
 
 
-@kernel
+@lean_kernel
 def blocks_at(state):
     """The blocks of rows that a pass goes over: the first one, and how far the next one is.
 
@@ -125,14 +125,14 @@ def blocks_at(state):
     return first % stride, stride
 
 
-@kernel
+@lean_kernel
 def from_block(at, first):
     """The first row, from this one on, of a block in the pass, and how far the next one is."""
     block, stride = np.int64(first) // BLOCK, at[1]
     return np.uint64((block + (at[0] - block) % stride) * BLOCK), np.uint64(stride * BLOCK)
 
 
-@kernel
+@lean_kernel
 def rows_in(at, n):
     """How many of n rows are in these blocks."""
     count, blocks = 0, blocks_of(n)

@@ -29,7 +29,7 @@ from skimlearn.result import Result
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._simplex import COMMON
 from skimlearn.solvers._simplex_run import SimplexRun
-from skimlearn.solvers._skim import DENSE, STORED
+from skimlearn.solvers._skim import DENSE, STORED, Callback
 from skimlearn.solvers._source import Source, as_source
 
 __all__ = ["enclosing_ball"]
@@ -48,6 +48,7 @@ def enclosing_ball(
     max_steps: int | None = None,
     max_seconds: float | None = None,
     random_state: int | np.random.Generator | None = None,
+    callback: Callback | None = None,
 ) -> Result:
     """The smallest ball that holds all rows of X, to a part eps of its squared radius.
 
@@ -67,6 +68,8 @@ def enclosing_ball(
         Stop before more stored entries are read than that, or after so many steps or seconds.
     random_state : int, Generator or None
         Source of randomness.
+    callback : callable or None
+        Called with a `Record` at every check; the run stops if it returns something true.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def enclosing_ball(
     )
     run.tally[STORED], run.tally[DENSE] = entries, dense
     run.setup = entries
-    return run.run(limits)
+    return run.run(limits, callback)
 
 
 @dataclass

@@ -9,13 +9,13 @@ import numpy as np
 
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers import auto, dual, pegasos, pgs, sgd
+from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
 from skimlearn.solvers._run import Callback, Start
 from skimlearn.solvers._stochastic import Stochastic
 
 __all__ = ["SOLVERS", "solve"]
 
-SOLVERS = ("auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual")
+SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 
 
 def solve(
@@ -37,7 +37,7 @@ def solve(
     problem : Problem
         What is minimised.
     solver : str
-        One of "auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual".
+        One of "auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual".
     budget : Budget
         When to stop.
     average : {"last", "mean", "tail", "random"} or None
@@ -67,7 +67,7 @@ def solve(
     if average is not None and solver in ("auto", "dual"):
         raise ValueError(
             f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
-            "stochastic solver: 'sgd', 'asgd', 'casgd', 'pegasos' or 'pgs'"
+            "stochastic solver: 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
         )
     common: dict[str, Any] = {"seed": seed, "start": start, "callback": callback, "stop": stop}
     if solver == "auto":
@@ -77,6 +77,8 @@ def solve(
     if solver in ("sgd", "asgd", "casgd"):
         settings = sgd_settings(solver, average)
         return sgd.solve(problem, settings, budget, **common)
+    if solver == "ftrl":
+        return ftrl.solve(problem, ftrl.Settings(average=average or "last"), budget, **common)
     module = pegasos if solver == "pegasos" else pgs
     return module.solve(problem, _batched(module, average, batch_size), budget, **common)
 
@@ -90,14 +92,16 @@ def stream_method(
     solver: str, average: str | None, batch_size: int | None
 ) -> tuple[type[Stochastic], Any]:
     """The class and the settings of a solver that learns from rows that pass by."""
-    if solver in ("auto", "sgd", "asgd", "casgd"):
+    if solver in ("auto", "sgd", "asgd", "casgd", "ftrl"):
         if batch_size is not None:
             raise _no_batches(solver, batch_size)
+        if solver == "ftrl":
+            return ftrl.Ftrl, ftrl.Settings(average=average or "last")
         return sgd.Sgd, sgd_settings("asgd" if solver == "auto" else solver, average)
     if solver not in ("pegasos", "pgs"):
         raise ValueError(
             f"solver={solver!r} can't learn from a stream, since it needs all rows at hand: use "
-            "solver='auto', 'sgd', 'asgd', 'casgd', 'pegasos' or 'pgs'"
+            "solver='auto', 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
         )
     if solver == "pegasos":
         return pegasos.Pegasos, _batched(pegasos, average, batch_size)

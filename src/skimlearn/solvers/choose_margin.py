@@ -34,9 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn.data.columns import Matrix
 from skimlearn.data.ledger import Reads
 from skimlearn.result import Result, Status
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._limits import Limits, check_promise
 from skimlearn.solvers._margin_bounds import as_labels
-from skimlearn.solvers._margin_skim import MODES, MarginSkim
+from skimlearn.solvers._margin_skim import MarginSkim
 from skimlearn.solvers._skim import Callback
 from skimlearn.solvers._source import Source, longest_row
 from skimlearn.solvers._threads import thread_count
@@ -79,12 +79,7 @@ class MarginRun:
         n = source.shape[0]
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r} must be one of {', '.join(map(repr, SOLVERS))}")
-        if mode not in MODES:
-            raise ValueError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}")
-        if not 0.0 < delta < 1.0:
-            raise ValueError(f"delta={delta!r} must lie between 0 and 1")
-        if not (isinstance(batch, int | np.integer) and batch >= 1):
-            raise ValueError(f"batch={batch!r} must be a positive integer")
+        check_promise(mode, delta, batch=batch)
         if solver != "simba" and solver != "auto" and (nu > 0.0 or q != 2.0):
             raise ValueError(
                 f"solver={solver!r} knows neither nu nor q: use solver='simba', or kappa"

@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +42,11 @@ from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, combine, dot, prefetch
+from skimlearn.data.rows import AHEAD, add, combine_weighted, dot, prefetch
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
-from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector, row_lengths
+from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector, row_squares
 
 __all__ = ["Settings", "solve"]
 
@@ -105,18 +106,20 @@ class DualAscent(Method):
     ) -> None:
         super().__init__(problem, ledger)
         self.settings = settings
-        lengths = row_lengths(problem, ledger, problem.regularizer.exponent())
+        squares = row_squares(problem, ledger, problem.regularizer.exponent())
         with np.errstate(over="ignore"):
-            squares = lengths**2
             self.bias_square = self._bias_square(squares)
-            self.h = problem.weights * (squares + self.bias_square) / (problem.alpha * problem.n)
+            self.h = squares + self.bias_square
+            self.h *= problem.weights
+            self.h /= problem.alpha * problem.n
         if not np.isfinite(self.h).all():
             raise ValueError(
-                f"the rows of X are too long: the largest norm is {lengths.max():.3g} and its "
-                "square overflows; scale the features (e.g. with StandardScaler or MaxAbsScaler)"
+                f"the rows of X are too long: the largest norm is {math.sqrt(squares.max()):.3g} "
+                "and its square overflows; scale the features (e.g. with StandardScaler or "
+                "MaxAbsScaler)"
             )
-        self.lengths = lengths
-        self.rows_left = np.flatnonzero(problem.weights > 0.0)
+        self.squares = squares
+        self.rows_left = self._all_rows()
         self.a = np.zeros(problem.n)
         self.theta = np.zeros(problem.d)
         self.phi = self.theta if problem.regularizer.linear() else np.zeros(problem.d)
@@ -138,6 +141,11 @@ class DualAscent(Method):
             more = HEAD_START * steepness * float(problem.weights @ squares) / problem.n
             self.seen = min(self.seen, more / problem.alpha)
         refresh(problem.regularizer, 1.0, self.theta, self.phi, self.mirror)
+
+    def _all_rows(self) -> NDArray[Any]:
+        """The rows that count, as short numbers."""
+        kind = np.uint32 if self.problem.n < 2**32 else np.int64
+        return np.flatnonzero(self.problem.weights > 0.0).astype(kind)
 
     def _bias_square(self, squares: Vector) -> float:
         """The square of the constant feature that carries the bias."""
@@ -164,7 +172,7 @@ class DualAscent(Method):
         problem = self.problem
         scale = 1.0 / (problem.alpha * problem.n)
         self.theta[:] = 0.0
-        combine(problem.rows, self.a * problem.weights * scale, self.theta)
+        combine_weighted(problem.rows, self.a, problem.weights, scale, self.theta)
         self.ledger.visit(np.flatnonzero(self.a))
         self.offset[0] = self.bias_square * scale * float(self.a @ problem.weights)
 
@@ -204,19 +212,19 @@ class DualAscent(Method):
         a = certificates.feasible(self.problem, self.a)
         if self.problem.bias == "free" or self.close:
             return self.certified(a)
-        return certificates.dual(self.problem, a, self.theta.copy())
+        return certificates.dual(self.problem, a, self.theta)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         problem = self.problem
         if self.settings.shrinking:
             gap = max(certificate.gap, 1e-12 * abs(certificate.primal))  # more than rounding
             radius = math.sqrt(2.0 * gap / problem.alpha)
-            keep = np.empty(problem.n, dtype=np.bool_)
-            _moving(
+            left = np.empty(problem.n, dtype=self.rows_left.dtype)
+            count = _moving(
                 problem.loss, answer.z, self._bias(), problem.y, self.h, self.a,
-                SHRINK * radius * self.lengths, problem.weights, self.moved, keep,
+                SHRINK * radius, self.squares, problem.weights, self.moved, left,
             )  # fmt: skip
-            self.rows_left = np.flatnonzero(keep if keep.any() else problem.weights > 0.0)
+            self.rows_left = left[:count].copy() if count else self._all_rows()
             self.moved[:] = True
         gap, guess = max(certificate.gap, 0.0) * problem.n, self._guess()
         # a guess that is far too small may be nothing but rounding: its size says no more
@@ -247,21 +255,28 @@ def _shuffled(chosen: Order, keys: NDArray[np.uint32], multiplier: np.uint32) ->
     aside a pass early, in a dense matrix but not in a sparse one, then changes nothing else.
     """
     bits = min(max(len(keys).bit_length(), 1), 24)
-    cells = ((keys[chosen] * multiplier) >> np.uint32(32 - bits)).astype(np.int64)
-    out = np.empty(len(chosen), dtype=np.int64)
-    _counting_sort(chosen, cells, np.zeros(2**bits + 1, dtype=np.int64), out)
+    out = np.empty_like(chosen)
+    starts = np.zeros(2**bits + 1, dtype=chosen.dtype)
+    _counting_sort(chosen, keys, np.uint64(multiplier), np.uint64(32 - bits), starts, out)
     return out
 
 
 @kernel
-def _counting_sort(items, cells, starts, out):
-    for cell in cells:
-        starts[cell + 1] += 1
+def _counting_sort(items, keys, multiplier, shift, starts, out):
+    for i in items:
+        starts[_cell(keys[i], multiplier, shift) + 1] += 1
     for k in range(1, len(starts)):
         starts[k] += starts[k - 1]
-    for i in range(len(items)):
-        out[starts[cells[i]]] = items[i]
-        starts[cells[i]] += 1
+    for i in items:
+        cell = _cell(keys[i], multiplier, shift)
+        out[starts[cell]] = i
+        starts[cell] += 1
+
+
+@kernel
+def _cell(key, multiplier, shift):
+    """The first bits of a product of 32 bits."""
+    return np.int64(((np.uint64(key) * multiplier) & np.uint64(0xFFFFFFFF)) >> shift)
 
 
 @kernel
@@ -299,13 +314,17 @@ def _ascend(
 
 
 @kernel
-def _moving(loss, z, b, y, h, a, reach, m, moved, keep):
+def _moving(loss, z, b, y, h, a, radius, squares, m, moved, out):
     """Which rows to visit: those that moved, or would for some response within reach."""
+    count = 0
     for i in range(len(z)):
-        keep[i] = moved[i]
+        keep = moved[i]
         if not moved[i]:
-            here = z[i] + b
-            low = loss.dual_step(a[i], here + reach[i], h[i], y[i])
-            high = loss.dual_step(a[i], here - reach[i], h[i], y[i])
-            keep[i] = low != a[i] or high != a[i]
-        keep[i] = keep[i] and m[i] > 0.0
+            here, reach = z[i] + b, radius * math.sqrt(squares[i])
+            low = loss.dual_step(a[i], here + reach, h[i], y[i])
+            high = loss.dual_step(a[i], here - reach, h[i], y[i])
+            keep = low != a[i] or high != a[i]
+        if keep and m[i] > 0.0:
+            out[count] = i
+            count += 1
+    return count

@@ -61,6 +61,7 @@ def matrix_game(
     max_steps: int | None = None,
     max_seconds: float | None = None,
     random_state: int | np.random.Generator | None = None,
+    callback: Callback | None = None,
 ) -> Result:
     """Solve a zero-sum game to a certified gap, reading a small part of its payoffs.
 
@@ -79,6 +80,8 @@ def matrix_game(
         Stop after so many seconds.
     random_state : int, Generator or None
         Source of randomness.
+    callback : callable or None
+        Called with a `Record` at every check; the run stops if it returns something true.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def matrix_game(
     array([0.3, 0.3, 0.3])
     """
     limits = Limits(eps=eps, max_reads=max_reads, max_steps=max_steps, max_seconds=max_seconds)
-    return Game(as_source(A), np.random.default_rng(random_state)).run(limits)
+    return Game(as_source(A), np.random.default_rng(random_state)).run(limits, callback)
 
 
 class _Lines(NamedTuple):

@@ -29,7 +29,7 @@ from skimlearn.solvers._kernel_qp import KernelPrograms
 from skimlearn.solvers._kernel_run import Callback, KernelRun
 from skimlearn.solvers._limits import Limits
 
-__all__ = ["farthest", "kernel_ball"]
+__all__ = ["allowed_gap", "farthest", "kernel_ball"]
 
 Vector = NDArray[np.float64]
 
@@ -105,13 +105,18 @@ def farthest(distances: Vector, share: float) -> tuple[float, float]:
     return last + float((greatest - last).sum()) / share, last
 
 
+def allowed_gap(table: KernelRows, eps: float, certificate: Certificate) -> float:
+    """The gap of a squared radius at a part eps of it; not less than rounding makes."""
+    rounding = 16.0 * float(np.finfo(table.dtype).eps) * float(table.diagonal.max())
+    return max(eps * max(certificate.dual, 0.0), rounding)
+
+
 class _Ball(KernelRun):
     def __init__(
         self, table: KernelRows, programs: KernelPrograms, share: float, eps: float
     ) -> None:
         super().__init__(table, programs)
         self.share, self.eps = share, eps
-        self.rounding = 16.0 * float(np.finfo(table.dtype).eps) * float(table.diagonal.max())
 
     def judge(self, k: int) -> None:
         p, bound = self.programs.v[k], self.bounds[k]
@@ -126,4 +131,4 @@ class _Ball(KernelRun):
             bound.dual(lower, p.copy())
 
     def target(self, certificate: Certificate) -> float:
-        return max(self.eps * max(certificate.dual, 0.0), self.rounding)
+        return allowed_gap(self.table, self.eps, certificate)

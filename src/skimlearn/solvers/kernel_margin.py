@@ -7,7 +7,7 @@ Problem, with F the map into the space of the kernel and R the greatest length o
 kappa n <= 1 being the hard margin. Its dual is to minimise ||sum_i p_i y_i F(x_i)||, or its square
 p' S K S p with S the diagonal matrix of labels, over distributions p with p_i <= 1 / (kappa n); a
 bias fixes the masses of both classes (see `_margin_bounds`). kappa is the ``nu`` of Scholkopf's
-nu-SVM.
+nu-SVM. With weights w, rows count by their weights: p_i <= w_i / (kappa sum w).
 
 Algorithm: that of `_kernel_qp`. See Scholkopf, Smola, Williamson and Bartlett, "New support vector
 algorithms" (2000).
@@ -26,7 +26,7 @@ from skimlearn.result import Certificate, Result
 from skimlearn.solvers._kernel_qp import KernelPrograms
 from skimlearn.solvers._kernel_run import Callback, KernelRun
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._margin_bounds import Sides, best_scale_and_bias, split
+from skimlearn.solvers._margin_bounds import Sides, best_scale_and_bias, split_by_weight
 
 __all__ = ["judged_margin", "kernel_margin"]
 
@@ -39,6 +39,7 @@ def kernel_margin(
     *,
     kappa: float,
     bias: bool,
+    weights: Vector | None = None,
     limits: Limits,
     seed: int | np.random.Generator | None = None,
     callback: Callback | None = None,
@@ -56,6 +57,8 @@ def kernel_margin(
         The part of the rows whose mean response is maximised; up to 1 / n it is the worst row.
     bias : bool
         Whether to learn an intercept.
+    weights : array of shape (n,) or None
+        How much each row counts; a row of weight 2 is two rows.
     limits : Limits
         ``eps`` is in units of R, the greatest length in the space of the kernel.
     seed, callback, stop
@@ -78,20 +81,22 @@ def kernel_margin(
     """
     n = table.n
     rng = np.random.default_rng(seed)
-    sides = [split(y, 1.0 / max(1.0, kappa * n), bias=bias) for y in targets]
+    counts = np.ones(n) if weights is None else weights
+    sides = [split_by_weight(y, counts, kappa, bias=bias) for y in targets]
     key = rng.random(n)
     programs = KernelPrograms(
         table,
         np.zeros(targets.shape),
         np.zeros(targets.shape),
-        np.stack([np.full(n, one.cap) for one in sides]),
+        np.stack([np.full(n, one.cap) if one.caps is None else one.caps for one in sides]),
         np.stack([one.lightest(key) for one in sides]),
         scale=2.0,
         rng=rng,
         signs=targets,
         groups=np.stack([one.side for one in sides]),
     )
-    return _Margins(table, programs, targets, sides, limits.eps).run(limits, callback, stop)
+    R = math.sqrt(float(table.diagonal[counts > 0.0].max()))
+    return _Margins(table, programs, targets, sides, R, limits.eps).run(limits, callback, stop)
 
 
 def judged_margin(
@@ -111,11 +116,11 @@ class _Margins(KernelRun):
         programs: KernelPrograms,
         targets: Vector,
         sides: list[Sides],
+        R: float,
         eps: float,
     ) -> None:
         super().__init__(table, programs, maximize=True)
-        self.targets, self.sides = targets, sides
-        self.R = math.sqrt(float(table.diagonal.max()))
+        self.targets, self.sides, self.R = targets, sides, R
         self.eps = eps * (self.R or 1.0)
 
     def judge(self, k: int) -> None:

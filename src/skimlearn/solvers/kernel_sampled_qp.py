@@ -28,7 +28,7 @@ from skimlearn.solvers._kernel_run import Callback
 from skimlearn.solvers._kernel_skim import KernelSkim
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import as_linear, split
-from skimlearn.solvers.kernel_ball import farthest
+from skimlearn.solvers.kernel_ball import allowed_gap, farthest
 
 __all__ = ["kernel_sampled_ball", "kernel_sampled_qp"]
 
@@ -47,7 +47,7 @@ def kernel_sampled_qp(
 ) -> Result:
     """Minimise b.p + p'Kp over distributions p <= cap, from a part of the values of the kernel.
 
-    The parameters and the result are those of `kernel_simplex_qp`, and ``responses`` that of
+    The parameters and the result are those of `kernel_exact_qp`, and ``responses`` that of
     `kernel_perceptron`.
 
     Examples
@@ -75,8 +75,8 @@ def kernel_sampled_ball(
 ) -> Result:
     """The smallest ball in the space of a kernel, from a part of the values of the kernel.
 
-    The parameters and the result are those of `kernel_ball`, but ``limits.eps`` is relative to the
-    greatest k(x, x); ``responses`` is that of `kernel_perceptron`.
+    The parameters and the result are those of `kernel_ball`, and ``responses`` that of
+    `kernel_perceptron`.
 
     Examples
     --------
@@ -89,13 +89,7 @@ def kernel_sampled_ball(
     """
     cap = 1.0 / max(1.0, contamination * table.n)
     rng = np.random.default_rng(seed)
-    run = _SampledBall(table, -table.diagonal, cap, responses, rng)
-    largest = float(table.diagonal.max())
-    scaled = Limits(
-        eps=limits.eps * (largest or 1.0), max_reads=limits.max_reads,
-        max_steps=limits.max_steps, max_seconds=limits.max_seconds,
-    )  # fmt: skip
-    return run.run(scaled, callback)
+    return _SampledBall(table, -table.diagonal, cap, responses, rng).run(limits, callback)
 
 
 class _Sampled(KernelSkim):
@@ -145,6 +139,9 @@ class _Sampled(KernelSkim):
 
 
 class _SampledBall(_Sampled):
+    def target(self, eps: float) -> float:
+        return allowed_gap(self.table, eps, self.bounds.certificate)
+
     def judge(self, p: Vector, products: Vector, square: float) -> None:
         distances = np.maximum(self.table.diagonal - 2.0 * products + square, 0.0)
         value, radius = farthest(distances, 1.0 / self.sides.cap)

@@ -9,22 +9,101 @@ Algorithm: that of `_kernel_qp`. `reductions` says which problems are of this ki
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skimlearn.data.kernel_rows import KernelRows
+from skimlearn.data.inspection import as_rows
+from skimlearn.data.kernel_rows import CACHE_BYTES, KernelRows, kernel_of_rows
+from skimlearn.formulas.kernels import Kernel
 from skimlearn.result import Certificate, Result
 from skimlearn.solvers._kernel_qp import KernelPrograms
 from skimlearn.solvers._kernel_run import Callback, KernelRun
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers._margin_bounds import Sides, as_linear, split
+from skimlearn.solvers.kernel_sampled_qp import kernel_sampled_qp
 
-__all__ = ["kernel_simplex_qp"]
+__all__ = ["kernel_exact_qp", "kernel_simplex_qp"]
 
 Vector = NDArray[np.float64]
+SOLVERS = ("auto", "working-set", "sampled")
 
 
 def kernel_simplex_qp(
+    X: Any,
+    b: ArrayLike | None = None,
+    *,
+    kernel: str | Kernel = "rbf",
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    cap: float = 1.0,
+    solver: str = "auto",
+    eps: float = 0.01,
+    max_reads: int | None = None,
+    max_steps: int | None = None,
+    max_seconds: float | None = None,
+    cache_bytes: int = CACHE_BYTES,
+    random_state: int | np.random.Generator | None = None,
+) -> Result:
+    """Minimise ``b.p + p'Kp`` over distributions ``p <= cap``, K being the kernel matrix of rows X.
+
+    The smallest ball and the one-class support vector machine are programs of this kind; so is the
+    choice of a few weighted rows whose mean feature is near a given one.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Store of shape (n, d)
+        The rows.
+    b : array of shape (n,) or None
+        The linear part; None for zeros.
+    kernel : {"rbf", "poly", "linear"} or Kernel, default="rbf"
+        As in `KernelClassifier`, like ``gamma``, ``degree`` and ``coef0``.
+    gamma, degree, coef0 : float or "scale" or "auto", int, and float
+        The parameters of a kernel that is given by its name.
+    cap : float, default=1.0
+        The greatest weight of a row, at least 1/n.
+    solver : {"auto", "working-set", "sampled"}, default="auto"
+        "working-set", which "auto" is, reaches any eps; "sampled" draws rows, and takes values of
+        the kernel from a part of the entries, for an eps that is not small.
+    eps : float, default=0.01
+        How far from the minimum the answer may be.
+    max_reads, max_steps, max_seconds : int, int and float, or None
+        Stop before more stored entries are read than that, or after so many rounds (of "sampled":
+        steps) or seconds. A value of the kernel reads a row.
+    cache_bytes : int, default=2**30
+        Memory for values of the kernel.
+    random_state : int, Generator or None
+        Source of randomness.
+
+    Returns
+    -------
+    Result
+        ``p`` is the answer and ``certificate.primal`` its value; ``x`` holds weights whose
+        combination of features proves ``certificate.dual``.
+
+    See Also
+    --------
+    simplex_qp : without a kernel, from a part of the entries.
+
+    Examples
+    --------
+    >>> X = [[2.0, 1.0], [2.0, -1.0], [5.0, 5.0]]
+    >>> kernel_simplex_qp(X, kernel="linear", eps=1e-9).p  # the shortest vector of a triangle
+    array([0.5, 0.5, 0. ])
+    """
+    limits = Limits(eps=eps, max_reads=max_reads, max_steps=max_steps, max_seconds=max_seconds)
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
+    rows = as_rows(X, bounded=True)
+    formula = kernel_of_rows(rows, kernel, gamma=gamma, degree=degree, coef0=coef0)
+    table = KernelRows(rows, formula, cache_bytes)
+    solve = kernel_sampled_qp if solver == "sampled" else kernel_exact_qp
+    return solve(table, b, cap=cap, limits=limits, seed=random_state)
+
+
+def kernel_exact_qp(
     table: KernelRows,
     b: ArrayLike | None = None,
     *,
@@ -33,7 +112,7 @@ def kernel_simplex_qp(
     seed: int | np.random.Generator | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    """Minimise b.p + p'Kp over distributions p <= cap.
+    """Minimise b.p + p'Kp over distributions p <= cap, for a kernel matrix that is there.
 
     Parameters
     ----------
@@ -58,7 +137,7 @@ def kernel_simplex_qp(
     >>> from skimlearn.data.inspection import as_rows
     >>> from skimlearn.formulas.kernels import Linear
     >>> table = KernelRows(as_rows([[2.0, 1.0], [2.0, -1.0], [5.0, 5.0]]), Linear())
-    >>> kernel_simplex_qp(table, limits=Limits(eps=1e-9)).p
+    >>> kernel_exact_qp(table, limits=Limits(eps=1e-9)).p
     array([0.5, 0.5, 0. ])
     """
     n = table.n

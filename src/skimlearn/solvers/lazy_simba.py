@@ -53,6 +53,8 @@ def lazily(settings: Simba, source: Source) -> Simba:
 class LazySimba(Simba):
     """The settings of a run, and its step."""
 
+    lean = False  # shelves make arrays
+
     @property
     def lazy(self) -> bool:
         """Whether rows that are not read are left alone."""

@@ -29,7 +29,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from skimlearn import certificates
 from skimlearn._jit import kernel
@@ -40,6 +39,7 @@ from skimlearn.data.rows import combine, norms, responses, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
+from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 
 __all__ = ["Newton", "cost", "solve"]
@@ -49,7 +49,8 @@ ROUNDS = 60
 BEGIN = 0.6  # the first weight of the proximal term, relative to a typical response
 PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
 GROWTH = 4  # of the samples
-NOISE = 0.3  # times the mean squared length of a row over m: added to alpha for m rows
+ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
+NOISE = 0.4  # times curvature and mean squared length of a row over m: added to alpha for m rows
 
 
 def cost(n: int, d: int, counts: NDArray[np.int64]) -> float:
@@ -152,7 +153,7 @@ class Newton(Method):
             self.ledger.visit(chosen)
             inner = Newton(part, Ledger(part.rows), start)
             inner.h = self.h
-            noise = 0.1 * problem.d / count
+            noise = ENOUGH * problem.d / count
             while not inner.finished and not inner.round_ended and inner.promised > noise:
                 inner.visit(chosen)
                 inner.theta = None
@@ -174,7 +175,8 @@ class Newton(Method):
             self.known = True
             if self.smooth and not self.thorough:
                 return  # the answer may be good enough
-        self._prox()
+        if self.theta is None:
+            self._prox()  # else the check before has done it
         own = problem.alpha if problem.bias == "regularized" else 0.0
         gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.new_a) / n)
         if self.theta is None:
@@ -186,8 +188,10 @@ class Newton(Method):
             self._end_round()
             return
         hessian = np.zeros((d + 1, d + 1), order="F")
-        gram(problem.rows, m * self.bend / n, hessian)
-        self.ledger.visit(np.flatnonzero(m * self.bend))
+        bends = m * self.bend
+        self.ledger.visit(np.flatnonzero(bends))
+        bends /= n
+        gram(problem.rows, bends, hessian)
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
         if problem.bias == "none":
@@ -259,42 +263,16 @@ class Newton(Method):
             self.h = max(fall * self.h, LEAST * self.scale)
 
     def _step(self, direction: Vector, along: Vector, own: float, begin: float) -> float:
-        """A step that goes down: the slope along the direction is not yet positive at its end."""
-        problem = self.problem
-        d = problem.d
-        constants = np.array(
-            [
-                problem.alpha * float(self.w @ direction[:d]) + own * self.b * direction[d],
-                problem.alpha * float(direction[:d] @ direction[:d]) + own * direction[d] ** 2,
-            ]
+        """How far to go along the direction."""
+        alpha, d = self.problem.alpha, self.problem.d
+        line = (
+            alpha * float(self.w @ direction[:d]) + own * self.b * direction[d],
+            alpha * float(direction[:d] @ direction[:d]) + own * direction[d] ** 2,
         )
-        along = along + direction[d]
-
-        def slope(step: float) -> float:
-            return float(
-                _slope_along(
-                    problem.loss, self.a, self.z + self.b, along, step, self.h, problem.y,
-                    problem.weights,
-                )
-                + constants[0] + step * constants[1]
-            )  # fmt: skip
-
-        if not begin < 0.0:
-            return 0.0
-        low, high, end = 0.0, 1.0, slope(1.0)
-        if end <= (0.1 if self.smooth else 1e-6) * abs(begin):
-            return 1.0
-        middle = begin / (begin - end)  # where a straight slope would be zero
-        for _ in range(200):  # the slope changes its sign in between; stay where it is negative
-            at = slope(middle)
-            if at > 0.0:
-                high = middle
-            else:
-                low = middle
-                if at >= 0.5 * begin:
-                    break
-            middle = 0.5 * (low + high)
-        return low
+        return step_length(
+            self.problem, self.z + self.b, along + direction[d], line, begin,
+            a=self.a, h=self.h, enough=0.1 if self.smooth else 1e-6,
+        )  # fmt: skip
 
     def answer(self) -> tuple[Vector, float]:
         return self.w, self.b
@@ -326,6 +304,8 @@ class Newton(Method):
 
 def _solve_symmetric(matrix: Vector, right: Vector) -> Vector:
     """The solution of a positive semidefinite system, of least norm if it is singular."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq  # takes long to load
+
     try:
         solution = cho_solve(cho_factor(matrix, lower=True), right)
         if np.isfinite(solution).all():
@@ -342,7 +322,7 @@ def _part_of(problem: Problem, chosen: Order) -> Problem:
     mean = float(weights.mean())
     rows = take(problem.rows, chosen)
     squares = norms(rows) ** 2 if problem.squares is None else problem.squares[chosen]
-    noise = NOISE * float(squares.mean()) / len(chosen)
+    noise = NOISE * min(problem.loss.curvature(), 0.75) * float(squares.mean()) / len(chosen)
     return replace(
         problem, rows=rows, squares=squares, y=problem.y[chosen], alpha=problem.alpha + noise,
         weights=weights / mean if mean > 0.0 else np.ones(len(chosen)),
@@ -371,17 +351,4 @@ def _kink_gap(loss, a, z, b, y, m):
         if m[i] > 0.0:
             at = z[i] + b
             total += m[i] * (loss.value(at, y[i]) + loss.conjugate(-a[i], y[i]) + a[i] * at)
-    return total / len(z)
-
-
-@kernel
-def _slope_along(loss, a, z, along, step, h, y, m):
-    """The derivative of the mean smoothed loss along a direction."""
-    total = 0.0
-    for i in range(len(z)):
-        at = z[i] + step * along[i]
-        if m[i] > 0.0 and h > 0.0:
-            total -= m[i] * loss.dual_step(a[i], at, h, y[i]) * along[i]
-        elif m[i] > 0.0:
-            total += m[i] * loss.slope(at, y[i]) * along[i]
     return total / len(z)

@@ -133,11 +133,11 @@ class Sgd(Stochastic):
             self.name = "sgd"
         super().__init__(problem, ledger, settings.average, rng)
         self.sampling = check_sampling(settings.sampling)
-        self.t0 = self.safe() if settings.t0 is None else float(settings.t0)
         self.mean = np.zeros(problem.d if settings.centred else 0)
         if settings.centred:
             ledger.pass_over()
             combine(problem.rows, problem.weights / problem.n, self.mean)
+        self.t0 = self.safe() if settings.t0 is None else float(settings.t0)
         self.theta = 1.0 + float(self.mean @ self.mean)
         self.v, self.state = np.zeros(problem.d), np.zeros(8)
         self.u = np.zeros(problem.d if settings.average != "last" else 0)
@@ -152,7 +152,8 @@ class Sgd(Stochastic):
                 self.state[BETA] = self.state[R] = -problem.alpha * self.t0 * start.b
 
     def safe(self) -> float:
-        return shift(self.problem, self.ledger, self.rng)
+        mean = self.mean if len(self.mean) else None
+        return shift(self.problem, self.ledger, self.rng, mean=mean)
 
     def move(self, order: Order) -> None:
         problem = self.problem

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 from skimlearn.data.rows import entry, size
 from skimlearn.sampling.blocks import BLOCK, cut_draw, power_draw
 from skimlearn.sampling.cuts import heaviest, shared_water
@@ -61,6 +61,8 @@ RESCALE = 256  # steps: in between a weight grows by 3^256 at most
 @dataclass(frozen=True)
 class Simba(Method):
     """The settings of a run, and its step."""
+
+    lean = True
 
     width: float = 2.0  # 1 + columns per step
     nu: float = 0.0  # mean slack, in the unit of the margin
@@ -152,7 +154,7 @@ class Simba(Method):
                 tree_build(state.weights, state.row_tree)
 
 
-@kernel
+@lean_kernel
 def scale_of(method, state, j):
     """What the entries of column j are multiplied by, to be estimates of the responses.
 
@@ -163,7 +165,7 @@ def scale_of(method, state, j):
     return scale / (method.width - 1.0)
 
 
-@kernel
+@lean_kernel
 def add_row(method, state, rows, at, i):
     """Add a row to s, and what the mean of x needs to be told."""
     scalars, sign, team, lengths = state.scalars, state.y[i], state.team, state.parts[0]
@@ -197,7 +199,7 @@ def add_row(method, state, rows, at, i):
     scalars[LENGTH] = max(scalars[LENGTH], length ** (1.0 / dual))
 
 
-@kernel
+@lean_kernel
 def eta_of(method, state):
     """The step of the weights; it is bounded so that z is small where v is not an outlier."""
     steps = method.horizon if method.horizon > 0.0 else state.scalars[T] + 1.0
@@ -209,7 +211,7 @@ def eta_of(method, state):
     return min(bound, method.rate * math.sqrt(entropy * batch / steps))
 
 
-@kernel
+@lean_kernel
 def _factor(method, state):
     """x is the factor times link(s); and its norm ||x||_q."""
     power = state.scalars[POWER]
@@ -222,20 +224,20 @@ def _factor(method, state):
     return norm / power ** (1.0 / method.q), norm
 
 
-@kernel
+@lean_kernel
 def _link(s, dual):
     """sign(s) |s|^(q* - 1): the direction of x_j, up to a common factor."""
     return math.copysign(abs(s) ** (dual - 1.0), s)
 
 
-@kernel
+@lean_kernel
 def growth(z):
     """1 - z + z^2 with z within [-1, 1]; nan for nan and infinity, so that a check finds them."""
     z = min(1.0, max(-1.0, z)) + 0.0 * z
     return 1.0 - z + z * z
 
 
-@kernel
+@lean_kernel
 def bias_of(state, lean, total):
     """The bias that is best for one class, if it weighs more than the other; noted in the sum."""
     bias = math.copysign(1.0, lean) if abs(lean) > 1e-12 * total else 0.0
@@ -243,7 +245,7 @@ def bias_of(state, lean, total):
     return bias
 
 
-@kernel
+@lean_kernel
 def _apply(method, state):
     """Give slack and bias to the rows that p weighs most, and multiply the weights."""
     n, scalars, weights = len(state.y), state.scalars, state.weights
@@ -260,7 +262,7 @@ def _apply(method, state):
         state.values[i] = 0.0
 
 
-@kernel
+@lean_kernel
 def _lean(state):
     """The weight of one class over that of the other."""
     y, weights, top = state.y, state.weights, state.scalars[TOP]

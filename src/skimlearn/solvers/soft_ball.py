@@ -37,6 +37,7 @@ from skimlearn.data.rows import Rows, combine, lengths
 from skimlearn.result import Record, Result, Status
 from skimlearn.solvers._core_set import CoreSet
 from skimlearn.solvers._limits import Bounds, Limits
+from skimlearn.solvers._skim import Callback
 from skimlearn.solvers.ball import squared_distances
 
 __all__ = ["soft_ball"]
@@ -54,6 +55,7 @@ def soft_ball(
     max_reads: int | None = None,
     max_steps: int | None = None,
     max_seconds: float | None = None,
+    callback: Callback | None = None,
 ) -> Result:
     """The ball that holds most rows: the others count by how far they are outside.
 
@@ -68,6 +70,8 @@ def soft_ball(
     max_reads, max_steps, max_seconds : int, int and float, or None
         Stop before more stored entries are read than that (at least three times all), or after so
         many passes or seconds.
+    callback : callable or None
+        Called with a `Record` at every check; the run stops if it returns something true.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def soft_ball(
             f"max_reads={max_reads!r} is too small: soft_ball reads all {stored} entries up to "
             f"three times before it has an answer; allow {3 * stored}, or more"
         )
-    return _Frank(rows, min(1.0, 1.0 / (contamination * rows.shape[0])), limits).run()
+    return _Frank(rows, min(1.0, 1.0 / (contamination * rows.shape[0])), limits).run(callback)
 
 
 @dataclass
@@ -135,7 +139,7 @@ class _Frank:
         self.points = np.zeros((ROOM, d))
         self._add(everything, np.zeros(d), weight=1.0)
 
-    def run(self) -> Result:
+    def run(self, callback: Callback | None) -> Result:
         began, status, rounds = time.perf_counter(), None, 0
         limits, n = self.limits, len(self.distances)
         while status is None:
@@ -146,9 +150,8 @@ class _Frank:
             rounds += 1
             seconds = time.perf_counter() - began
             certificate = self.bounds.certificate
-            self.history.append(
-                Record(rounds, seconds, self.reads.nnz, certificate.primal, certificate.dual)
-            )
+            record = Record(rounds, seconds, self.reads.nnz, certificate.primal, certificate.dual)
+            self.history.append(record)
             most = math.inf if limits.max_reads is None else limits.max_reads
             ends = (
                 (certificate.gap <= max(limits.eps * certificate.dual, self.rounding),
@@ -159,6 +162,8 @@ class _Frank:
                 (stuck, Status.STALLED),
             )  # fmt: skip
             status = status or next((s for reached, s in ends if reached), None)
+            if callback is not None and callback(record) and status is None:
+                status = Status.STOPPED
         x, p = self.bounds.x, self.bounds.p
         return Result(
             x=self.origin if x is None else x, bias=self.bounds.bias,

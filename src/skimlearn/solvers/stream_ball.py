@@ -38,7 +38,9 @@ from skimlearn.solvers.ball import squared_distances
 __all__ = ["stream_ball"]
 
 Vector = NDArray[np.float64]
-RATE = 32.0  # of the weights: gains are at most about 1/4, and those of neighbours close
+# Of the weights: gains are at most about 1/4, and those of neighbours close. Other rates are tried
+# in benchmarks/stream_rates.py.
+RATE = 32.0
 
 
 def stream_ball(
@@ -113,6 +115,7 @@ class _Ball(StreamGame):
             if self.sketch is None:
                 self.o, self.y, self.total = (np.zeros(self.d) for _ in range(3))
                 combine(rows, np.eye(1, rows.shape[0])[0], self.o)
+                self.reads += Reads(self.d, int(lengths(rows)[0]))
         self.spread = max(self.spread, float(self._distances(rows).max()))
 
     def _distances(self, rows: Rows) -> Vector:
@@ -216,8 +219,8 @@ class _Ball(StreamGame):
         later = np.cumsum((steps / (0.5 * steps * (steps + 1.0)))[::-1])[::-1]
         parts = steps * later / self.weight(self.steps)  # row t is in the centres t, t + 1, ...
         for first, block in self.blocks():
-            combine(*self.combination(first, block, parts), x)
-            rows, weights = self.combination(first, block, self.weights())
+            rows, [own, weights] = self.combination(first, block, parts, self.weights())
+            combine(rows, own, x)
             combine(rows, weights, c)
             moment += float(weights @ norms(rows) ** 2)
             self.reads += Reads(certificate=int(lengths(rows).sum()))

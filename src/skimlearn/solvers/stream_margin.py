@@ -34,6 +34,7 @@ from skimlearn.solvers._stream_game import StreamGame, as_count
 __all__ = ["stream_margin"]
 
 Vector = NDArray[np.float64]
+RATE = 2.0  # of the weights; benchmarks/stream_rates.py tries others
 
 
 def stream_margin(
@@ -126,7 +127,7 @@ class _Margin(StreamGame):
         return as_labels(block.y, block.rows.shape[0]), np.zeros(0)
 
     def rate(self) -> tuple[float, float]:
-        eta = 2.0 * math.sqrt(math.log(max(self.n, 2)) * self.width / (self.steps + 1.0))
+        eta = RATE * math.sqrt(math.log(max(self.n, 2)) * self.width / (self.steps + 1.0))
         return eta, max(1.0 / eta, 1.0)
 
     def _scale(self, length: float) -> float:
@@ -196,8 +197,8 @@ class _Margin(StreamGame):
         later = np.cumsum(self.scales[::-1])[::-1]  # row t is in x_{t+1}, x_{t+2}, ...
         parts, s = np.append(later[1:], 0.0) / self.steps, np.zeros(self.d)
         for first, block in self.blocks():
-            for out, shares in ((x, parts), (s, self.shares())):
-                rows, weights = self.combination(first, block, shares)
+            rows, both = self.combination(first, block, parts, self.shares())
+            for out, weights in zip((x, s), both, strict=True):
                 combine(rows, weights, out)
             self.reads += Reads(certificate=int(lengths(rows).sum()))
         self.bounds.upper, self.bounds.failure = math.inf, 0.0  # a proof takes its place

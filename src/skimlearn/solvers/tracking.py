@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skimlearn._jit import kernel
+from skimlearn._jit import lean_kernel
 from skimlearn.data.rows import entry, size
 from skimlearn.sampling.blocks import BLOCK, cut_draw
 from skimlearn.sampling.team import blocks_of, meet, share, sum_of
@@ -196,7 +196,7 @@ class Tracking(Simba):
             begin(state, self.bias)
 
 
-@kernel
+@lean_kernel
 def _weigh(method, state):
     """Weigh the rows by their responses to z."""
     scalars, n, factor, mean = state.scalars, state.scalars[ACTIVE], 0.0, 0.0
@@ -223,7 +223,7 @@ def _weigh(method, state):
     )
 
 
-@kernel
+@lean_kernel
 def _add_to_means(state):
     """Add p, and x as far as it is known to be of length 1, to their sums."""
     scalars, top = state.scalars, state.scalars[TOP]
@@ -246,7 +246,7 @@ def _add_to_means(state):
 # ------------------------------------------------------------------------------------------- rows
 
 
-@kernel
+@lean_kernel
 def _response(state, rows, at):
     """The product of a row and s."""
     sums, block = state.parts[0], np.uint64(BLOCK)
@@ -263,7 +263,7 @@ def _response(state, rows, at):
     return total
 
 
-@kernel
+@lean_kernel
 def _add_sparse_row(state, rows, at, sign):
     scalars, s, power, square = state.scalars, state.s, state.scalars[POWER], 0.0
     for k in range(size(rows, at)):
@@ -280,7 +280,7 @@ def _add_sparse_row(state, rows, at, sign):
         tree_set(state.column_tree, j, law_of(scalars[LAW], s[j], state.seen[j], len(s)))
 
 
-@kernel
+@lean_kernel
 def _add_dense_row(state, rows, at, sign):
     """Add a row to s, and sum the law of the columns in the same pass."""
     scalars, s, seen = state.scalars, state.s, state.seen

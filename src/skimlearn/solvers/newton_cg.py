@@ -1,0 +1,287 @@
+r"""Newton's method with conjugate gradients: many features, a smooth loss, a small alpha.
+
+Problem:  min over w, b of  alpha/2 ||w||^2 + bias term + (1/n) sum m_i loss(<w, x_i> + b, y_i).
+
+Coordinate methods need about 1 / alpha passes where alpha n is less than the squared lengths of the
+rows; conjugate gradients need the root of it. The direction of a Newton step,
+
+    H s = -g,    H = alpha I + (1/n) sum m_i bend_i x_i x_i',
+
+is found by conjugate gradients, scaled by the diagonal of H: rare and frequent features have very
+different curvatures. A product with H is one pass over the rows in the order in which they are
+stored: <x_i, p> and its share of H p at once, half of what a visit in random order takes. The inner
+iterations end when they gain little beside what they have gained (Nash and Sofer, "Assessing a
+search direction within a truncated-Newton method", 1990; Galli and Lin, "A study on truncated
+Newton methods for linear classification", 2021). A squared loss is its own model: conjugate
+gradients go on to the end there.
+
+The certificate. Responses and gradient are at hand, and with a = -slopes the dual vector is
+theta = w - g / alpha: a bound without another pass. It is loose, ||g||^2 / (2 alpha) above the
+optimum, in directions that a pass of dual coordinate ascent mends. So one is made from there when
+it can be hoped to reach the target.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import numpy as np
+
+from skimlearn import certificates
+from skimlearn._jit import kernel
+from skimlearn.certificates import Dual, Primal
+from skimlearn.data.ledger import Ledger
+from skimlearn.data.rows import add, dot, entry, responses, size
+from skimlearn.formulas.losses import Squared
+from skimlearn.formulas.regularizers import SquaredL2
+from skimlearn.problem import Problem
+from skimlearn.result import Budget, Certificate, Result
+from skimlearn.solvers._line_search import step_length
+from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
+from skimlearn.solvers.dual import DualAscent, Settings
+
+__all__ = ["NewtonCg", "solve"]
+
+LITTLE = 0.5  # of the mean gain of the iterations so far: one that gains less is the last
+MENDED = 0.1  # of the gap that the slopes prove is left after a pass of dual ascent, at first
+LOST = 1e-13  # of the squared residual at the beginning: no digits are left below
+
+
+def solve(
+    problem: Problem,
+    budget: Budget | None = None,
+    *,
+    seed: int | np.random.Generator | None = None,
+    start: Start | None = None,
+    callback: Callback | None = None,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Minimise the problem by Newton's method with conjugate gradients.
+
+    Examples
+    --------
+    >>> from skimlearn.problem import make_problem
+    >>> problem = make_problem([[1.0], [-1.0]], [1.0, -1.0], loss="squared", alpha=1.0)
+    >>> result = solve(problem)
+    >>> round(float(result.x[0]), 6), round(result.certificate.primal, 6)
+    (0.5, 0.25)
+    """
+    budget = budget or Budget(gap=1e-3, epochs=1000)
+    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+    return run.stage(NewtonCg(problem, run.ledger, start)).result()
+
+
+class NewtonCg(Method):
+    """Newton's method with conjugate gradients in progress; a visit is one pass over the rows."""
+
+    name = "newton-cg"
+    growth = 2.0
+    whole = True
+
+    def __init__(self, problem: Problem, ledger: Ledger, start: Start | None = None) -> None:
+        super().__init__(problem, ledger)
+        if not isinstance(problem.regularizer, SquaredL2):
+            raise ValueError(f"Newton's method has p=2 and no radius, not {problem.regularizer!r}")
+        if not math.isfinite(problem.loss.curvature()):
+            raise ValueError(
+                f"loss={problem.loss!r} has kinks, or does not say how much it bends: Newton's "
+                "method with conjugate gradients needs a smooth loss; use solver='dual' or 'auto'"
+            )
+        n, d = problem.n, problem.d
+        self.x = np.zeros(d + 1)  # the weights, and behind them the bias
+        self.z = np.zeros(n)  # responses, without the bias
+        self.known = start is None  # whether z is that of x
+        if start is not None:
+            self.x[:d], self.x[d] = start.w, start.b
+        elif problem.bias == "free":
+            self.x[d] = certificates.best_bias(problem, self.z)
+        self.exact = isinstance(problem.loss, Squared)  # the model is the problem itself
+        self.bends, self.along = np.zeros(n), np.zeros(n)
+        self.residual, self.diagonal = np.zeros(d + 1), np.zeros(d + 1)
+        self.p, self.product = np.zeros(d + 1), np.zeros(d + 1)
+        # how far the inner iterations went, in weights and in responses
+        self.step = self.x if self.exact else np.zeros(d + 1)
+        self.reach = self.z if self.exact else np.zeros(n)
+        self.ridge = np.full(2, problem.alpha)  # of the weights, and of the bias
+        if problem.bias != "regularized":
+            self.ridge[1] = 0.0
+        self.fresh = True  # whether there is no model at x yet
+        self.iterations, self.gained, self.fall = 0, 0.0, 0.0
+        self.value, self.first = math.inf, 0.0
+        self.mended = MENDED
+        self.finished = False
+
+    def order(self, rng: np.random.Generator) -> Order:
+        return np.arange(self.problem.n)
+
+    def visit(self, order: Order) -> None:
+        """A pass over the rows: for the gradient, or for an iteration of conjugate gradients."""
+        if not self.known:
+            responses(self.problem.rows, self.x[:-1], self.z)
+            self.ledger.pass_over()
+            self.known = True
+        self.ledger.pass_over()
+        if self.fresh:
+            self._expand()
+        else:
+            self._iterate()
+
+    def _expand(self) -> None:
+        """The model at x: gradient, bends, and the diagonal of the Hessian."""
+        problem, d = self.problem, self.problem.d
+        self.fresh = False
+        self.iterations, self.gained = 0, 0.0
+        self.residual[:d], self.residual[d] = self.ridge[0] * self.x[:d], self.ridge[1] * self.x[d]
+        self.diagonal[:d], self.diagonal[d] = self.ridge
+        loss = _expand(
+            problem.rows, problem.loss, self.z, self.x[d], problem.y, problem.weights,
+            self.bends, self.residual, self.diagonal,
+        )  # fmt: skip
+        self.value = loss + 0.5 * float(self.ridge[0] * (self.x[:d] @ self.x[:d]))
+        self.value += 0.5 * float(self.ridge[1] * self.x[d] ** 2)
+        self.residual *= -1.0
+        if problem.bias == "none":
+            self.residual[d], self.diagonal[d] = 0.0, 1.0
+        elif problem.bias == "free":  # where no row bends, nothing does along the bias
+            farthest = 10.0 * (1.0 + abs(self.x[d]) + float(np.abs(self.z).max()))
+            least = abs(self.residual[d]) / farthest
+            self.ridge[1] = max(least - self.diagonal[d], 0.0)
+            self.diagonal[d] = max(self.diagonal[d], least, 1e-300)
+        scaled = self.residual / self.diagonal
+        self.p[:] = scaled
+        self.fall = self.first = float(self.residual @ scaled)
+        if not self.exact:
+            self.step[:], self.reach[:] = 0.0, 0.0
+        self.finished = not self.first > 1e-32 * abs(self.value)
+
+    def _iterate(self) -> None:
+        problem, d = self.problem, self.problem.d
+        self.product[:d], self.product[d] = self.ridge[0] * self.p[:d], self.ridge[1] * self.p[d]
+        _multiply(problem.rows, self.bends, self.p, self.along, self.product)
+        if problem.bias == "none":
+            self.product[d] = 0.0
+        curvature = float(self.p @ self.product)
+        if not curvature > 0.0:
+            self._move()
+            return
+        length = self.fall / curvature
+        self.step += length * self.p
+        self.reach += length * self.along
+        self.residual -= length * self.product
+        gain = 0.5 * length * self.fall
+        self.gained += gain
+        self.iterations += 1
+        scaled = self.residual / self.diagonal
+        former, self.fall = self.fall, float(self.residual @ scaled)
+        self.p *= self.fall / former
+        self.p += scaled
+        if self.fall <= LOST * self.first:
+            self._move()
+        elif not self.exact:
+            small = self.iterations * gain <= LITTLE * self.gained
+            if small or (self.goal is not None and self._guess() <= 0.5 * self.goal):
+                self._move()
+
+    def _move(self) -> None:
+        """Go along the direction found, and take the next model there."""
+        problem, d = self.problem, self.problem.d
+        self.fresh = True
+        if self.exact or self.iterations == 0:
+            return
+        w, s = self.x[:d], self.step[:d]
+        line = (
+            float(self.ridge[0] * (w @ s) + self.ridge[1] * self.x[d] * self.step[d]),
+            float(self.ridge[0] * (s @ s) + self.ridge[1] * self.step[d] ** 2),
+        )
+        length = step_length(
+            problem, self.z + self.x[d], self.reach + self.step[d], line, -2.0 * self.gained,
+            a=self.z,
+        )  # fmt: skip
+        self.x += length * self.step
+        self.z += length * self.reach
+        self.finished = length == 0.0
+        self.iterations = 0
+
+    def _guess(self) -> float:
+        """The gap that a pass of dual ascent would leave."""
+        return self.mended * self._raw_gap()
+
+    def _raw_gap(self) -> float:
+        """The gap that the slopes prove, if the bias is the best one."""
+        residual = self.residual[: self.problem.d]
+        return 0.5 * float(residual @ residual) / self.problem.alpha
+
+    def answer(self) -> tuple[Vector, float]:
+        if not self.exact and not self.fresh and self.iterations > 0:
+            self._move()
+        return self.x[:-1].copy(), float(self.x[-1])
+
+    def responses(self) -> Vector | None:
+        return self.z.copy() if self.known else None
+
+    def bound(self, answer: Primal) -> Dual:
+        problem = self.problem
+        a = certificates.slopes(problem, answer)
+        if self.fresh or problem.bias == "free":
+            bound = self.certified(a)
+        else:
+            bound = certificates.dual(problem, a, answer.w + self.residual[:-1] / problem.alpha)
+        gap, goal = answer.value - bound.value, 0.0 if self.goal is None else self.goal
+        raw = max(self._raw_gap(), 1e-300)
+        if gap > goal:
+            if self.mended * min(gap, raw) > 2.0 * goal:
+                return bound
+            start = Start(answer.w, answer.b, a)
+            ascent = DualAscent(problem, Ledger(problem.rows), Settings(), start)
+            ascent.visit(np.arange(problem.n))
+            self.ledger.certify(2 * self.ledger.total)
+            mended = ascent.bound(answer)
+            bound = mended if mended.value > bound.value else bound
+            self.mended = max((answer.value - bound.value) / raw, 1e-3)
+        return bound
+
+    def checked(self, answer: Primal, certificate: Certificate) -> None:
+        if not self.exact and self.fresh and self.problem.bias == "free":
+            self.x[-1] = answer.b
+
+    def due(self, epochs: float, reads_at_last_check: int) -> bool:
+        if self.finished:
+            return True
+        if self.fresh or (self.iterations > 0 and not self.exact):
+            return False
+        if self.goal is not None and self._guess() <= self.goal:
+            return True
+        return super().due(epochs, reads_at_last_check)
+
+
+@kernel
+def _expand(rows, loss, z, b, y, m, bends, gradient, diagonal):
+    """Add the gradient of the mean loss and the diagonal of its Hessian; return the mean loss."""
+    n, last, total = len(z), len(gradient) - 1, 0.0
+    for i in range(n):
+        bends[i] = 0.0
+        if m[i] > 0.0:
+            at, weight = z[i] + b, m[i] / n
+            total += weight * loss.value(at, y[i])
+            pull, bend = weight * loss.slope(at, y[i]), weight * loss.bend(at, y[i])
+            bends[i] = bend
+            gradient[last] += pull
+            diagonal[last] += bend
+            for k in range(size(rows, i)):
+                j, x = entry(rows, i, k)
+                gradient[j] += pull * x
+                diagonal[j] += bend * x * x
+    return total
+
+
+@kernel
+def _multiply(rows, bends, p, along, out):
+    """along = X p and out += X' (bends * (X p + the bias of p)), in one pass."""
+    last = len(p) - 1
+    for i in range(len(bends)):
+        along[i] = dot(rows, i, p)
+        pull = bends[i] * (along[i] + p[last])
+        if pull != 0.0:
+            add(rows, i, pull, out)
+            out[last] += pull

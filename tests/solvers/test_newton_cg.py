@@ -1,0 +1,132 @@
+"""Newton's method with conjugate gradients: step by step, to the optimum, and what it proves."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import reference
+from problems import LogCosh, close, make, make_data, make_weights
+from skimlearn.data.ledger import Ledger
+from skimlearn.problem import BIASES
+from skimlearn.result import Budget, Status
+from skimlearn.solvers import auto, dual, newton, newton_cg
+from skimlearn.solvers._run import Start
+
+SMOOTH = ["squared", "squared_hinge", "log", "huber"]
+SCALES = np.geomspace(0.05, 3.0, 8)
+
+
+def problem_of(loss, bias, *, n=60, seed=0, alpha=0.01, weighted=True, form=np.asarray):
+    X, y = make_data(loss, n, 8, seed=seed, offset=0.2, density=0.6)
+    m = make_weights(n, seed) if weighted else np.ones(n)
+    X = X * SCALES
+    return make(loss, form(X), y, bias=bias, alpha=alpha, sample_weight=m), X, y, m
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_the_inner_iterations_are_those_of_a_textbook(loss, bias):
+    problem, X, y, m = problem_of(loss, bias)
+    start = Start(np.random.default_rng(0).normal(size=8), 0.0 if bias == "none" else 0.3)
+    method = newton_cg.NewtonCg(problem, Ledger(problem.rows), start)
+    method.visit(np.arange(problem.n))  # the model
+    x = start.w if bias == "none" else np.append(start.w, start.b)
+    g, H = reference.model(X, y, x, problem.alpha, loss, bias, m)
+    k = len(x)
+    assert method.residual[:k] == pytest.approx(-g, rel=1e-10)
+    assert method.diagonal[:k] == pytest.approx(np.diag(H), rel=1e-10)
+    for point in reference.conjugate_gradients(H, g, 3):
+        if method.fresh:  # the inner iterations have ended
+            break
+        method.visit(np.arange(problem.n))
+        step = method.x[:k] - x if method.exact else method.step[:k]
+        assert step == pytest.approx(point, rel=1e-8, abs=1e-10)
+        assert method.gained == pytest.approx(-0.5 * (g @ point), rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_the_optimum_is_that_of_the_exact_method(loss, bias, weighted):
+    problem, *_ = problem_of(loss, bias, weighted=weighted)
+    found = newton_cg.solve(problem, Budget(gap=1e-9, epochs=2000))
+    exact = newton.solve(problem, Budget(gap=1e-12, epochs=2000))
+    assert found.status is Status.CONVERGED
+    assert 0.0 <= found.certificate.gap <= 1e-9 * found.certificate.primal
+    assert found.certificate.primal == pytest.approx(exact.certificate.primal, rel=1e-9)
+    assert close((found.x, found.bias), (exact.x, exact.bias), 1e-3)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_certificates_hold_wherever_the_run_ends(loss, bias):
+    for seed in range(8):
+        problem, *_ = problem_of(loss, bias, seed=seed, alpha=10.0 ** -(1 + seed % 5))
+        best = newton.solve(problem, Budget(gap=1e-12, epochs=2000)).certificate.primal
+        for budget in (Budget(epochs=1), Budget(epochs=4), Budget(gap=0.3), Budget(gap=1e-3)):
+            certificate = newton_cg.solve(problem, budget).certificate
+            assert certificate.dual <= best * (1 + 1e-11)
+            assert certificate.primal >= best * (1 - 1e-11)
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_dense_and_sparse_rows_give_the_same_numbers(loss):
+    dense, *_ = problem_of(loss, "free")
+    sparse, *_ = problem_of(loss, "free", form=sp.csr_matrix)
+    budget = Budget(epochs=9)
+    first, second = newton_cg.solve(dense, budget), newton_cg.solve(sparse, budget)
+    assert first.x == pytest.approx(second.x, rel=1e-9)
+    assert first.certificate.dual == pytest.approx(second.certificate.dual, rel=1e-9)
+
+
+def test_squared_losses_end_after_as_many_passes_as_there_are_features():
+    problem, *_ = problem_of("squared", "none", weighted=False)
+    result = newton_cg.solve(problem, Budget(gap=1e-10, epochs=100))
+    assert result.epochs <= 8 + 1
+    assert result.reads.nnz == round(result.epochs) * problem.n * 8
+
+
+def test_far_fewer_passes_than_dual_ascent_where_alpha_is_small():
+    X, y = make_data("squared", 400, 40, density=0.5)
+    problem = make("squared", X, y, bias="none", alpha=1e-5)
+    budget = Budget(gap=1e-3, epochs=5000)
+    passes = newton_cg.solve(problem, budget).epochs
+    assert passes < 0.2 * dual.solve(problem, budget=budget, seed=0).epochs
+
+
+def test_a_start_at_the_answer_is_certified_at_once():
+    problem, *_ = problem_of("log", "free")
+    first = newton_cg.solve(problem, Budget(gap=1e-8, epochs=1000))
+    again = newton_cg.solve(problem, Budget(gap=1e-6), start=Start(first.x, first.bias))
+    assert again.status is Status.CONVERGED
+    assert again.epochs <= 2
+
+
+def test_what_it_cannot_do_is_refused():
+    X, y = make_data("hinge", 30, 3)
+    with pytest.raises(ValueError, match=r"has kinks.*use solver='dual' or 'auto'"):
+        newton_cg.solve(make("hinge", X, y))
+    with pytest.raises(ValueError, match="has kinks, or does not say"):
+        newton_cg.solve(make(LogCosh(), X, y))
+    with pytest.raises(ValueError, match=r"p=2 and no radius"):
+        newton_cg.solve(make("log", X, y, p=1.5))
+
+
+@pytest.mark.parametrize(
+    ("loss", "alpha", "solver"),
+    [
+        ("squared", 1e-1, "dual"),
+        ("squared", 1e-5, "newton-cg"),
+        ("log", 1e-6, "newton-cg"),
+        ("hinge", 1e-5, "dual"),
+    ],
+)
+def test_the_default_takes_it_where_dual_ascent_would_be_slow(loss, alpha, solver):
+    rng = np.random.default_rng(0)
+    X = sp.random(4000, 2500, density=0.008, random_state=rng, format="csr")
+    y = np.where(X @ rng.normal(size=2500) > 0.0, 1.0, -1.0)
+    problem = make(loss, X, y, bias="none", alpha=alpha)
+    result = auto.solve(problem, Budget(gap=0.3, epochs=1000), seed=0)
+    assert result.solver == solver
+    assert result.status is Status.CONVERGED
