@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from typer.testing import CliRunner
 
 import skimlearn
-from skimlearn.cli._app import app
+from skimlearn.cli._app import app, declared
 
+declared()
 SOURCE = Path(skimlearn.__file__).parents[1]
 
 

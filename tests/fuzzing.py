@@ -1,12 +1,35 @@
 """Checks of one seed after the other in another process, so that even a crash is told."""
 
+import argparse
 import mmap
 import os
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
 MOST_FAULTS = 10
+
+
+def main(description, what, prepare):
+    """A tool that checks seeds for some minutes.
+
+    ``prepare`` makes what it needs in a folder and returns the check: a function of a seed whose
+    answer is what is wrong, or None.
+    """
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
+    parser.add_argument("--seed", type=int, help="this one only")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        check = prepare(Path(folder))
+        end = time.monotonic() + 60.0 * options.minutes
+        sys.exit(in_other_processes(check, end, options.first, options.seed, what))
 
 
 def in_other_processes(check, end, first, only, what):

@@ -4,14 +4,17 @@ import json
 from copy import deepcopy
 
 import numpy as np
+import scipy.sparse as sp
 
 from skimlearn import (
     EnclosingBall,
+    KernelClassifier,
     LinearClassifier,
     LinearClassifierCV,
     LinearRegressor,
     LinearRegressorCV,
     SublinearSVC,
+    kernels,
     losses,
 )
 
@@ -37,6 +40,11 @@ def make_models():
         "sublinear multiclass": SublinearSVC(nu=0.5, eps=0.2, random_state=0).fit(ROWS, WORDS),
         "ball": EnclosingBall(contamination=0.0, random_state=0).fit(ROWS),
         "soft ball": EnclosingBall().fit(ROWS),
+        "kernel": KernelClassifier(kernels.Gaussian(gamma=0.3), alpha=0.01).fit(ROWS, SIGNS),
+        "sparse kernel": KernelClassifier("poly", degree=2, alpha=0.1, random_state=0).fit(
+            sp.csr_array(ROWS), WORDS
+        ),
+        "kernel ball": EnclosingBall(kernel="rbf").fit(ROWS.astype(np.float32)),
     }
 
 

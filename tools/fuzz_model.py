@@ -8,11 +8,7 @@ the file takes many times over. A file that fails is written to the folder of wo
 seed; ``--seed`` runs that one again.
 """
 
-import argparse
-import os
 import sys
-import tempfile
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -22,6 +18,7 @@ from skimlearn import ModelError, load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from fuzzing import main
 from model_files import ROWS, make_models, mutate
 
 MEMORY = 10**6  # bytes that any file may take
@@ -49,38 +46,25 @@ def check(seed, contents, path):
     return None
 
 
-def main():
-    """Check files until the time is over."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
-    parser.add_argument("--seed", type=int, help="this one only")
-    options = parser.parse_args()
-    seed = first = options.first if options.seed is None else options.seed
-    faults = 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "m.safetensors")
-        contents = []
-        for model in make_models().values():
-            model.save(path)
-            contents.append(path.read_bytes())
+def prepare(folder):
+    """Save a model of every class; the check of a broken file."""
+    path = folder / "m.safetensors"
+    contents = []
+    for model in make_models().values():
+        model.save(path)
+        contents.append(path.read_bytes())
+
+    def check_seed(seed):
         tracemalloc.start()
-        end = time.monotonic() + 60.0 * options.minutes
-        while time.monotonic() < end and faults < 10:
-            fault = check(seed, contents, path)
-            if fault:
-                faults += 1
-                kept = f"fuzz_model_{seed}.safetensors"
-                Path(kept).write_bytes(fault[1])
-                print(f"seed {seed}: {fault[0]}\n  {os.path.abspath(kept)}")
-            seed += 1
-            if options.seed is not None:
-                break
-    print(f"{seed - first} files, {faults} faults")
-    return 1 if faults else 0
+        found = check(seed, contents, path)
+        if found is None:
+            return None
+        kept = Path(f"fuzz_model_{seed}.safetensors")
+        kept.write_bytes(found[1])
+        return f"{found[0]}\n  {kept.absolute()}"
+
+    return check_seed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, "files", prepare)

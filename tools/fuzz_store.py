@@ -9,41 +9,29 @@ of the seed at hand, and the next process goes on behind it. ``--seed`` runs one
 system with fork.
 """
 
-import argparse
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from fuzzing import in_other_processes
+from fuzzing import main
 from store_files import check, make_stores, mutate
 
 
-def main():
-    """Check stores until the time is over."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
-    parser.add_argument("--seed", type=int, help="this one only")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        stores = make_stores(Path(name))
-        folder = Path(name, "broken")
-        folder.mkdir()
+def prepare(folder):
+    """Make some stores; the check of a broken one."""
+    stores = make_stores(folder)
+    broken = folder / "broken"
+    broken.mkdir()
 
-        def check_seed(seed):
-            rng = np.random.default_rng(seed)
-            return check(folder, mutate(rng, stores[rng.integers(len(stores))]))
+    def check_seed(seed):
+        rng = np.random.default_rng(seed)
+        return check(broken, mutate(rng, stores[rng.integers(len(stores))]))
 
-        end = time.monotonic() + 60.0 * options.minutes
-        return in_other_processes(check_seed, end, options.first, options.seed, "stores")
+    return check_seed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, "stores", prepare)

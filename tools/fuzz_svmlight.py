@@ -8,12 +8,10 @@ are compressed before they are changed: these may give any `SvmlightError`, and 
 that fails is printed with its seed; ``--seed`` runs that one again.
 """
 
-import argparse
 import bz2
 import gzip
 import lzma
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from skimlearn.data import _svmlight_parts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from fuzzing import main
 from svmlight_reference import WrongError, make_text, mutate, read
 
 MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
@@ -73,29 +72,15 @@ def check(seed):
     return None if same else ("the rows differ", text)
 
 
-def main():
-    """Check texts until the time is over."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
-    parser.add_argument("--seed", type=int, help="this one only")
-    options = parser.parse_args()
-    end = time.monotonic() + 60.0 * options.minutes
-    seed = options.first if options.seed is None else options.seed
-    first, faults = seed, 0
-    while time.monotonic() < end and faults < 10:
-        fault = check(seed)
-        if fault:
-            faults += 1
-            print(f"seed {seed}: {fault[0]}\n  {fault[1]!r}")
-        seed += 1
-        if options.seed is not None:
-            break
-    print(f"{seed - first} texts, {faults} faults")
-    return 1 if faults else 0
+def prepare(folder):
+    """The check of a broken text."""
+
+    def check_seed(seed):
+        found = check(seed)
+        return None if found is None else f"{found[0]}\n  {found[1]!r}"
+
+    return check_seed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, "texts", prepare)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from skimlearn.result import Budget, Certificate, Result, Status
     from skimlearn.solvers.ball import enclosing_ball
     from skimlearn.solvers.game import matrix_game
+    from skimlearn.solvers.kernel_simplex_qp import kernel_simplex_qp
     from skimlearn.solvers.margin import max_margin
     from skimlearn.solvers.one_pass_ball import one_pass_ball
     from skimlearn.solvers.primal_dual import LowRegret, Sampler, primal_dual
@@ -80,6 +81,7 @@ _HOMES = {
     "from_sklearn": "skimlearn.exchange.sklearn",
     "hard_margin": "skimlearn.solvers.reductions",
     "iter_svmlight": "skimlearn.data.svmlight",
+    "kernel_simplex_qp": "skimlearn.solvers.kernel_simplex_qp",
     "l2_svm": "skimlearn.solvers.reductions",
     "load": "skimlearn.estimators.saving",
     "matrix_game": "skimlearn.solvers.game",
@@ -142,6 +144,7 @@ __all__ = [
     "from_sklearn",
     "hard_margin",
     "iter_svmlight",
+    "kernel_simplex_qp",
     "kernels",
     "l2_svm",
     "load",

@@ -50,6 +50,18 @@ def test_ingest_several_files_and_standard_input(data, tmp_path):
     assert skimlearn.open_store(tmp_path / "piped").shape == (200, 30)
 
 
+def test_ingest_in_partitions(data, tmp_path):
+    made = document("ingest", data / "rows.svm", tmp_path / "parts", "--partitions", "3")
+    assert (made["partitions"], made["rows"], made["columns"]) == (3, 200, 30)
+    X, y = rows()
+    second = skimlearn.open_store(tmp_path / "parts" / "part-1")
+    assert (second[:] != X[1::3]).nnz == 0
+    assert (second.y == y[1::3]).all()
+    skim("ingest", data / "rows.svm", tmp_path / "parts", "--partitions", "3", code=1)
+    more = ["--partitions", "3", "--overwrite"]
+    skim("ingest", data / "rows.svm", tmp_path / "parts", *more, code=2)
+
+
 @pytest.mark.parametrize("name", ["rows.npy", "rows.npz"])
 def test_ingest_arrays_with_labels(data, tmp_path, name):
     skim("ingest", data / name, tmp_path / "store", "--labels", data / "labels.npy")
@@ -155,11 +167,12 @@ def test_predictions(data, model):
     done = skim("predict", model, data / "test.svm")
     assert [int(line) for line in done.stdout.split()] == loaded.predict(X).tolist()
     done = skim("predict", model, data / "test.svm", "--scores")
-    assert [float(line) for line in done.stdout.split()] == loaded.decision_function(X).tolist()
+    scores = [float(line) for line in done.stdout.split()]
+    assert scores == pytest.approx(loaded.decision_function(X), rel=1e-12)  # summed in other orders
     head, *lines = skim("predict", model, data / "test.svm", "--proba").stdout.splitlines()
     assert head == "-1\t1"
     found = [[float(word) for word in line.split("\t")] for line in lines]
-    assert found == loaded.predict_proba(X).tolist()
+    assert np.allclose(found, loaded.predict_proba(X), rtol=1e-12)
     assert (
         document("predict", model, data / "test.svm")["predictions"] == loaded.predict(X).tolist()
     )
@@ -206,7 +219,8 @@ def test_scores_are_those_of_scikit_learn(data, model, tmp_path):
     loaded, (X, y) = skimlearn.load(model), rows(100, seed=1)
     found = document("evaluate", model, data / "test.svm")
     assert found["accuracy"] == loaded.score(X, y)
-    assert found["roc_auc"] == metrics.roc_auc_score(y, loaded.decision_function(X))
+    area = metrics.roc_auc_score(y, loaded.decision_function(X))
+    assert found["roc_auc"] == pytest.approx(area, rel=1e-12)
     assert found["log_loss"] == pytest.approx(metrics.log_loss(y, loaded.predict_proba(X)))
     skim("train", data / "numbers.svm", "-o", tmp_path / "line", *TRAIN)
     line, (X, _) = skimlearn.load(tmp_path / "line"), rows()
@@ -338,7 +352,87 @@ def test_a_report(data, model, tmp_path):
     assert skim("report", model).stdout.startswith("<!doctype html>")
 
 
+def test_a_report_with_the_rows_that_were_learned_from(data, tmp_path):
+    pytest.importorskip("skimlearn.report")
+    line = ["train", data / "rows.svm", "-o", tmp_path / "m", "--alpha", "0.01"]
+    skim(*line)
+    command = f"skim {' '.join(map(str, line))}"  # no word of it needs quotes
+    page = tmp_path / "page.html"
+    told = document("report", tmp_path / "m", "-o", page, "--train", data / "rows.svm", "--path")
+    text = page.read_text()
+    assert command in text  # what to run to get the same
+    assert "rows learned from" in text
+    assert "-1: " in text  # classes as they were learned
+    assert "-1.0" not in text[: text.index("<script")]
+    assert "Regularization path" in text
+    assert told["again"] == f"skim report {tmp_path / 'm'} -o {page} --train " + (
+        f"{data / 'rows.svm'} --path --json"
+    )
+    assert document("info", tmp_path / "m")["made_by"] == command
+    loaded = skimlearn.load(tmp_path / "m")
+    assert loaded.result_.command == command
+    X, y = skimlearn.read_svmlight(data / "rows.svm")
+    assert loaded.fit(X, y).result_.command == ""  # another fit has another origin
+
+
+def test_a_report_without_what_it_needs(data, model, tmp_path):
+    pytest.importorskip("skimlearn.report")
+    page = tmp_path / "page.html"
+    done = skim("report", model, "-o", page, "--path", code=2)
+    assert "give --train" in done.stderr
+    done = skim("report", model, "-o", page, "--train", data / "rows.npy", code=1)
+    assert "no labels" in done.stderr
+    assert not page.exists()
+    skim("ball", data / "rows.npy", "-o", tmp_path / "ball")
+    skim("report", tmp_path / "ball", "-o", page, "--train", data / "rows.npy")
+    assert "rows learned from" in page.read_text()
+
+
 def test_documents_are_strict_json(data):
     text = skim("info", data / "rows.svm", "--json").stdout
     assert text.count("\n") == 1
     json.loads(text, parse_constant=lambda word: pytest.fail(word))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "rows.svm"],
+        ["train", "rows.svm", "--model", "sublinear"],
+        ["ball", "rows.svm", "--contamination", "0"],
+        ["ball", "rows.svm"],
+        ["ball", "rows.svm", "--kernel", "rbf"],
+        ["game", "rows.npy"],
+        ["path", "rows.svm", "--alphas", "0.1,0.01"],
+    ],
+)
+def test_figures_are_shown_while_a_command_works(data, monkeypatch, arguments):
+    from skimlearn.cli._progress import Progress
+
+    shown = []
+    monkeypatch.setattr(Progress, "show", lambda self, *fields: shown.append(fields))
+    monkeypatch.chdir(data)
+    skim(*arguments, "--random-state", "0")
+    objective, gap, reads, rate, step, passed = shown[-1]
+    assert objective.startswith("objective ")
+    assert gap.startswith("gap ")
+    assert reads.endswith(" reads")
+    assert rate.endswith("/s")
+    assert step.split()[0] in ("epoch", "step")
+    assert passed.endswith("s")
+
+
+def test_several_tables_with_text_labels_become_one_store(tmp_path):
+    (tmp_path / "a.csv").write_text("x,z,label\n1,2,ham\n3,4,spam\n")
+    (tmp_path / "b.csv").write_text("x,z,label\n5,6,eggs\n7,8,ham\n")
+    (tmp_path / "c.csv").write_text("x,z,label\n5,6,1\n7,8,2\n")
+    files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
+    skim("ingest", *files[:2], tmp_path / "store", "--target", "label")
+    store = skimlearn.open_store(tmp_path / "store")
+    store.verify()
+    assert store.y.tolist() == ["ham", "spam", "eggs", "ham"]
+    assert store[:].tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]
+    for wrong in (files[1:], files[:0:-1]):  # texts and numbers do not go together
+        done = skim("ingest", *wrong, tmp_path / "none", "--target", "label", code=1)
+        assert "labels" in done.stderr
+        assert not (tmp_path / "none").exists()

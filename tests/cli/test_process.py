@@ -1,5 +1,6 @@
 """What needs a process of its own: signals, pipes, terminals, and the weight of the start."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import time
 import pytest
 
 import skimlearn
-from command_line import skim, start, write_data
+from command_line import document, skim, start, write_data
 from model_faults import FORMER, NEW, Steps, fault, killed_after, killed_at_step, train
 
 ENDLESS = ("--solver", "sgd", "--tol", "1e-15", "--max-epochs", "none", "--max-seconds", "60")
@@ -143,6 +144,20 @@ def test_the_end_of_a_job_saves_it_too(data, tmp_path, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+def test_an_interrupt_that_nothing_hears_is_repeated(data, tmp_path, monkeypatch):
+    """Raised in a callback of C code, say, where exceptions are lost."""
+    from skimlearn.cli._progress import Progress
+
+    def deaf(*_):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    model = tmp_path / "model"
+    monkeypatch.setattr(Progress, "record", deaf)
+    done = skim("train", data / "rows.svm", "-o", model, *ENDLESS, "--json", code=130)
+    check_saved(json.loads(done.stdout), model, done.stderr)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system with fork")
 def test_a_kill_leaves_a_whole_model(data, tmp_path):
     """A few trials; tools/fault_train.py makes a hundred."""
@@ -219,3 +234,49 @@ def test_a_line_fits_into_any_terminal(columns, monkeypatch):
     assert ("12.3 M reads" in line) == (columns > 50)
     if columns == 200:
         assert "objective 0.125  gap -  12.3 M reads  8.23 M/s  epoch 3" in line
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 kB, where the user may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("may not mount a file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_really_full(data, small_disk):
+    model = small_disk / "model"
+    skim("train", data / "rows.svm", "-o", model, *FORMER)
+    former = model.read_bytes()
+    with contextlib.suppress(OSError), open(small_disk / "filler", "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    for arguments in (
+        ["train", data / "rows.svm", "-o", model, *NEW],
+        ["ingest", data / "rows.svm", small_disk / "store"],
+    ):
+        code, out, err = ended(start(*arguments))
+        assert (code, out) == (1, "")
+        assert "No space left" in err
+        assert "Traceback" not in err
+        assert model.read_bytes() == former
+        assert {file.name for file in small_disk.iterdir()} == {"model", "filler"}
+
+
+def test_two_ingests_into_one_target(data, tmp_path):
+    """The second is refused or comes after the first; the store is whole."""
+    many = tmp_path / "many.svm"
+    many.write_bytes((data / "rows.svm").read_bytes() * 200)
+    both = [start("ingest", many, tmp_path / "store") for _ in range(2)]
+    ends = [ended(process) for process in both]
+    assert sorted(code for code, *_ in ends) == [0, 1]
+    (err,) = [err for code, _, err in ends if code == 1]
+    assert "another process is writing it" in err or "exists already" in err
+    assert document("check", tmp_path / "store")["rows"] == 200 * 200
+    assert {file.name for file in tmp_path.iterdir()} == {"many.svm", "store"}

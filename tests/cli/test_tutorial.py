@@ -30,8 +30,9 @@ def test_every_command_of_the_tutorial_runs(tmp_path):
 
 
 def test_every_command_is_in_the_reference():
-    from skimlearn.cli._app import app
+    from skimlearn.cli._app import app, declared
 
+    declared()
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
     for command in app.registered_commands:
         assert f"| `skim {command.name}" in page

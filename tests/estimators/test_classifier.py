@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.multiclass import type_of_target
 
 from skimlearn import LinearClassifier, Status, losses
+from skimlearn.estimators._checks import classes_of, kind_of_classes
 from skimlearn.solvers import choose
 
 N, D = 120, 4
@@ -375,3 +377,45 @@ def test_other_norms(p, radius):
     assert fitted.score(X, SIGN) > 0.75
     if radius is not None:
         assert np.linalg.norm(fitted.coef_[0], p) <= radius * (1 + 1e-9)
+
+
+VECTORS = [
+    np.array([-1.0, 1.0, 1.0]),
+    np.array([0.0, -0.0]),
+    np.array([3, 1, 3], dtype=np.int8),
+    np.array([2, 7, 5], dtype=np.uint16),
+    np.array([True, False]),
+    np.array([True, True]),
+    np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], dtype=np.float32),
+    np.array([0.5, 1.0]),
+    np.array([0.5, 1.5, 2.0]),
+    np.array(["b", "a"]),
+    np.array([[0, 1], [1, 1]]),
+    np.array([[0.0], [1.0]]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.parametrize("y", VECTORS, ids=repr)
+def test_the_short_way_to_classes_is_that_of_scikit_learn(y):
+    assert kind_of_classes(y) == type_of_target(y)
+    if y.ndim == 1:
+        found, expected = classes_of(y), np.unique(y)
+        assert found.dtype == expected.dtype
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_plain_input_is_checked_as_any_other(dtype):
+    """Vectors of numbers with plain matrices take a shorter way: lists and frames do not."""
+    plain = X.astype(dtype)
+    long = model().fit(plain.astype(dtype, order="F"), SIGN.tolist())
+    for rows in (plain, sp.csr_matrix(plain), sp.csr_array(plain)):
+        short = model().fit(rows, SIGN)
+        assert short.n_features_in_ == D
+        assert short.coef_ == pytest.approx(long.coef_, rel=1e-6)
+        assert short.classes_.tolist() == long.classes_.tolist()
+        with pytest.raises(ValueError, match="X has 3 features, but LinearClassifier is expecting"):
+            short.predict(rows[:, :3])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model().fit(rows, SIGN[1:])

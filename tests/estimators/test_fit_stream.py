@@ -23,7 +23,7 @@ N, D, SIZE = 600, 6, 100
 rng = np.random.default_rng(7)
 X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.7) + 0.2
 X /= np.linalg.norm(X, axis=1).max()
-X[0] *= 1.0 / np.linalg.norm(X[0])  # the longest row is in the first block: steps keep their size
+X[0] *= 1.5 / np.linalg.norm(X[0])  # the longest row is in the first block: steps keep their size
 NUMBERS = 3.0 * X @ rng.normal(size=D) + 0.3 + 0.1 * rng.normal(size=N)
 LABELS = np.where(NUMBERS > 0.0, 1, -1)
 BLOCKS = [(X[a : a + SIZE], LABELS[a : a + SIZE]) for a in range(0, N, SIZE)]
@@ -65,7 +65,7 @@ def test_the_steps_are_those_of_the_references(solver, average):
         middle = BLOCKS[0][0].mean(axis=0)
         rows = X - middle
     if solver in ("sgd", "casgd"):
-        t0 = 0.25 * (np.linalg.norm(X, axis=1).max() ** 2 + 1.0) / alpha
+        t0 = 0.25 * (np.linalg.norm(rows, axis=1).max() ** 2 + 1.0) / alpha
         iterates = reference.sgd(rows, LABELS, order, alpha, "log", t0=t0)
     else:
         naive = getattr(reference, solver)
@@ -82,7 +82,7 @@ def test_the_steps_are_those_of_the_references(solver, average):
     assert close(found, (w, b - w @ middle), 1e-9)
 
 
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "casgd", "pegasos", "pgs"])
+@pytest.mark.parametrize("solver", ["sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs"])
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_a_stream_equals_its_batches(solver, loss):
     grown = [(k * block, y) for k, (block, y) in enumerate(PAIRS, 1)]  # steps get smaller
@@ -115,7 +115,7 @@ def test_all_sources_give_the_same_model(tmp_path):
 
 def test_towards_the_optimum():
     many = [BLOCKS[k % 6] for k in range(120)]
-    for solver, p in (("auto", 2.0), ("casgd", 2.0), ("pegasos", 2.0), ("pgs", 1.5)):
+    for solver, p in (("auto", 2.0), ("casgd", 2.0), ("ftrl", 2.0), ("pegasos", 2.0), ("pgs", 1.5)):
         model = classifier(solver=solver, loss="log", p=p).fit_stream(many)
         best = classifier(loss="log", p=p, tol=1e-6).fit(X, LABELS)
         z, n = X @ model.coef_[0] + model.intercept_[0], np.linalg.norm(model.coef_[0], p)
@@ -187,6 +187,7 @@ KINDS = [
     ({"solver": "sgd", "loss": "log"}, 3),
     ({"solver": "casgd"}, 2),
     ({"solver": "pegasos", "batch_size": 3, "average": "random"}, 2),
+    ({"solver": "ftrl"}, 3),
     ({"solver": "pgs", "p": 1.3, "average": "mean"}, 2),
     ({"solver": "pgs", "p": 1.0, "radius": 5.0, "loss": "squared"}, 0),
     ({"solver": "asgd", "loss": "squared"}, 0),
@@ -326,7 +327,7 @@ def test_it_begins_anew_unless_it_is_a_warm_start():
     np.testing.assert_array_equal(
         model.fit_stream(BLOCKS).coef_, classifier().fit_stream(BLOCKS).coef_
     )
-    for solver in ("asgd", "casgd", "pegasos", "pgs"):
+    for solver in ("asgd", "casgd", "ftrl", "pegasos", "pgs"):
         warm = classifier(solver=solver, warm_start=True, tol=1e-6, max_epochs=50, average=None)
         warm.set_params(solver="auto").fit(X, LABELS)
         before = warm.coef_.copy()
@@ -359,7 +360,7 @@ def test_classes_of_the_first_block():
         classifier().fit_stream([first, *BLOCKS])
     assert classifier().fit_stream([first, *BLOCKS], classes=[-1, 1]).score(X, LABELS) > 0.8
     late = [*BLOCKS, (X[:50], np.full(50, 7))]
-    for solver in ("asgd", "casgd", "pegasos", "pgs"):
+    for solver in ("asgd", "casgd", "ftrl", "pegasos", "pgs"):
         model = classifier(solver=solver).fit_stream(late)
         assert model.classes_.tolist() == [-1, 1, 7]
         assert model.coef_.shape == (3, D)

@@ -78,7 +78,7 @@ def test_more_rows_bring_it_closer():
     assert excess(long, X, LABELS, "log") < 0.3 * excess(short, X, LABELS, "log")
 
 
-@pytest.mark.parametrize("solver", ["auto", "asgd", "sgd", "casgd", "pegasos", "pgs"])
+@pytest.mark.parametrize("solver", ["auto", "asgd", "sgd", "casgd", "ftrl", "pegasos", "pgs"])
 def test_solvers_for_streams(solver):
     model = stream(classifier(solver=solver), X, LABELS)
     assert model.result_.solver == ("asgd" if solver == "auto" else solver)

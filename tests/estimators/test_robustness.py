@@ -26,7 +26,7 @@ rng = np.random.default_rng(9)
 X = (4 * rng.normal(size=(N, D))).round()  # whole numbers, so that every type can hold them
 NUMBERS = X @ [1.0, -0.5, 0.25] + rng.normal(size=N)
 LABELS = np.where(NUMBERS > 0, 1, -1)
-SOLVERS = ["auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual"]
+SOLVERS = ["auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual"]
 
 
 def classifier(**parameters):

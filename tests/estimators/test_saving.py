@@ -10,6 +10,7 @@ from dataclasses import fields
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
@@ -43,6 +44,10 @@ def same(a, b):
         equal_nan = a.dtype.kind == "f"
         return (
             type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b, equal_nan=equal_nan)
+        )
+    if sp.issparse(a):
+        return type(a) is type(b) and all(
+            same(getattr(a, part), getattr(b, part)) for part in ("data", "indices", "indptr")
         )
     if isinstance(a, list | tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
@@ -442,6 +447,59 @@ def put(*path_and_value):
 def test_wrong_descriptions(edit, message, tmp_path):
     with pytest.raises(ModelError, match=message):
         change(tmp_path, MODELS["binary"], edit)
+
+
+POLY = {"degree": 2.0, "gamma": 0.3, "coef0": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("model", "edit", "message"),
+    [
+        ("kernel", put("d", "parameters", "kernel", {"type": "kernel", "value": ["os", {}]}),
+         "kernel can't be read"),
+        ("kernel", put("d", "attributes", "kernel_", "rbf"), "'rbf', which is no kernel"),
+        ("kernel", put("d", "attributes", "kernel_", "value", 1, {"gamma": -1.0}), "kernel_ can't"),
+        ("kernel", put("d", "attributes", "kernel_", "value", 1, {"gamma": "1"}), "kernel_ can't"),
+        ("kernel", put("d", "attributes", "kernel_", "value", ["poly", {**POLY, "degree": 900.0}]),
+         "not finite for the rows"),
+        ("kernel", put("d", "attributes", "n_features_in_", 5), "support_vectors_ must be"),
+        ("kernel", put("h", "support_", "dtype", "F64"), "support_ must be a list of integers"),
+        ("kernel", put("h", "support_vectors_", "dtype", "I64"), "support_vectors_ must be"),
+        ("kernel ball", put("d", "parameters", "kernel", None), "center_ is missing"),
+        ("kernel ball", put("d", "attributes", "_square", {"type": "float", "value": "nan"}),
+         "_square is not finite"),
+        ("ball", put("d", "parameters", "kernel", "rbf"), "_square"),
+    ],
+)  # fmt: skip
+def test_wrong_descriptions_of_kernels(model, edit, message, tmp_path):
+    with pytest.raises(ModelError, match=message):
+        change(tmp_path, MODELS[model], edit)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        ("support_", 0, 10**6, "ascending order"),
+        ("support_", 0, -1, "ascending order"),
+        ("support_vectors_.indices", 1, 4, "do not make a matrix"),
+        ("support_vectors_.indices", 1, -1, "do not make a matrix"),
+        ("support_vectors_.indptr", 0, 1, "do not make a matrix"),
+        ("support_vectors_.indptr", 2, 10**6, "do not make a matrix"),
+        ("support_vectors_.data", 0, np.nan, "can't be used.*NaN"),
+        ("support_vectors_.data", 0, 1e200, "can't be used"),
+        ("dual_coef_", (0, 0), np.inf, "dual_coef_ holds nan or inf"),
+    ],
+)
+def test_wrong_support_rows(name, place, value, message, tmp_path):
+    path = tmp_path / "m"
+    MODELS["sparse kernel"].save(path)
+    tensors, metadata = read_tensors(path)
+    tensors[name] = tensors[name].copy()
+    tensors[name][place] = value
+    with path.open("wb") as file:
+        write_tensors(file, tensors, metadata)
+    with pytest.raises(ModelError, match=message):
+        load(path)
 
 
 def test_arrays_may_not_overlap(tmp_path):

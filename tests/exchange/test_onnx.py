@@ -2,16 +2,35 @@
 
 import os
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from model_files import NUMBERS, ROWS, SIGNS, THREE, WORDS, make_models
-from skimlearn import LinearClassifier, LinearRegressor, ModelError, export_onnx
+from skimlearn import (
+    EnclosingBall,
+    KernelClassifier,
+    LinearClassifier,
+    LinearRegressor,
+    ModelError,
+    export_onnx,
+    kernels,
+)
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+
+@dataclass(frozen=True)
+class Own(kernels.Kernel):
+    """A kernel that is no formula of ours, though it has the same values as one."""
+
+    def similarity(self, product, left, right):
+        return product
+
 
 MODELS = make_models()
 POINTS = np.random.default_rng(1).normal(size=(200, 4))
@@ -89,6 +108,72 @@ def test_labels_of_all_kinds(classes, tmp_path):
     np.testing.assert_array_equal(label, model.predict(POINTS))
 
 
+KERNELS = {
+    "linear": kernels.Linear(),
+    "poly": kernels.Polynomial(degree=3, gamma=0.3, coef0=1.0),
+    "poly of degree 1": kernels.Polynomial(degree=1, gamma=0.5),
+    "rbf": kernels.Gaussian(gamma=0.3),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_kernels(kernel, form, dtype, tmp_path):
+    rows = POINTS.astype(dtype)
+    close = {"rtol": 3e-5, "atol": 3e-5} if dtype == "float32" else {"rtol": 1e-11, "atol": 1e-11}
+    for y in (SIGNS, WORDS):
+        model = KernelClassifier(kernel, alpha=0.01, random_state=0).fit(form(ROWS), y)
+        export_onnx(model, tmp_path / "m", dtype=dtype)
+        found, scores = run(tmp_path / "m", rows), model.decision_function(POINTS)
+        assert found["scores"].dtype == dtype
+        np.testing.assert_allclose(found["scores"], model.decision_function(rows), **close)
+        best = np.sort(scores, axis=1) if scores.ndim == 2 else np.stack([-scores, scores], 1)
+        sure = np.abs(best[:, -1] - best[:, -2]) > 1e-3
+        assert sure.mean() > 0.9
+        np.testing.assert_array_equal(found["label"][sure], model.predict(POINTS)[sure])
+    for contamination in (0.0, 0.2):
+        ball = EnclosingBall(kernel=kernel, contamination=contamination, random_state=0)
+        ball.fit(form(ROWS))
+        export_onnx(ball, tmp_path / "m", dtype=dtype)
+        found, scores = run(tmp_path / "m", rows), ball.decision_function(POINTS)
+        unit = float(ball.radius_) + 1.0
+        np.testing.assert_allclose(
+            found["scores"], scores, rtol=1e-4 if dtype == "float32" else 1e-10,
+            atol=unit * (3e-5 if dtype == "float32" else 1e-11),
+        )  # fmt: skip
+        sure = np.abs(scores) > 1e-3 * unit
+        assert sure.mean() > 0.9
+        assert set(found["label"].tolist()) == {1, -1}  # there are outliers among the points
+        np.testing.assert_array_equal(found["label"][sure], ball.predict(POINTS)[sure])
+        if contamination == 0.0:  # the ball holds all of its rows, those on the sphere too
+            own = run(tmp_path / "m", ROWS.astype(dtype))["label"]
+            assert (own == 1).all()
+
+
+@pytest.mark.parametrize("model", ["classifier", "ball"])
+def test_rows_at_a_distance(model, tmp_path):
+    """Data far from the origin, in float32, lose the digits of the input only."""
+    shift = np.float64(3e3)
+    rows = (ROWS + shift).astype(np.float32).astype(np.float64)
+    if model == "ball":
+        fitted = EnclosingBall(kernel="rbf", gamma=0.3, random_state=0).fit(rows)
+    else:
+        fitted = KernelClassifier("rbf", gamma=0.3, alpha=0.01, random_state=0).fit(rows, THREE)
+    export_onnx(fitted, tmp_path / "m")
+    near = (POINTS + shift).astype(np.float32)
+    np.testing.assert_allclose(
+        run(tmp_path / "m", near)["scores"],
+        fitted.decision_function(near.astype(np.float64)),
+        atol=1e-4,
+    )
+    far = np.array([[1e5] * 4, [-1e12] * 4, [0.0] * 4, [1e30] * 4], dtype=np.float32)
+    found = run(tmp_path / "m", far)
+    expected = fitted.decision_function(far.astype(np.float64))
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-4)
+    np.testing.assert_array_equal(found["label"], fitted.predict(far.astype(np.float64)))
+
+
 def test_one_row_and_one_column(tmp_path):
     model = LinearRegressor().fit([[0.0], [1.0]], [1.0, 2.0])
     export_onnx(model, tmp_path / "m")
@@ -115,13 +200,21 @@ def test_what_can_not_be_exported(tmp_path, monkeypatch):
         export_onnx(model, 1)
     with pytest.raises(NotFittedError):
         export_onnx(LinearRegressor(), tmp_path / "m")
+    own = KernelClassifier(Own(), alpha=0.1).fit(ROWS, SIGNS)
+    with pytest.raises(TypeError, match=r"no operators for kernel=Own\(\): use kernel='linear'"):
+        export_onnx(own, tmp_path / "m")
+    with pytest.raises(TypeError, match="no operators"):
+        export_onnx(EnclosingBall(kernel=Own()).fit(ROWS), tmp_path / "m")
+    with pytest.raises(NotFittedError):
+        export_onnx(EnclosingBall(kernel="rbf"), tmp_path / "m")
     large = LinearRegressor().fit(ROWS, NUMBERS)
     large.coef_ = large.coef_ * 1e300
     with pytest.raises(ModelError, match="use dtype='float64'"):
         export_onnx(large, tmp_path / "m")
     monkeypatch.setattr("skimlearn.exchange.onnx.LARGEST", 15)
-    with pytest.raises(ModelError, match="more than the 2 GB"):
-        export_onnx(model, tmp_path / "m")
+    for wide in (model, MODELS["kernel"]):
+        with pytest.raises(ModelError, match="more than the 2 GB"):
+            export_onnx(wide, tmp_path / "m")
     odd = LinearClassifier().fit(ROWS, WORDS)
     odd.classes_ = np.array([1, "a", 2.0], dtype=object)
     monkeypatch.undo()

@@ -7,10 +7,13 @@ nothing heavy and nothing is said twice.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 
 __all__ = ["main"]
+
+LEAN = {"train", "predict", "evaluate"}  # commands that do without scikit-learn
 
 
 def main() -> None:
@@ -20,6 +23,11 @@ def main() -> None:
         needed = " and ".join(missing)
         print(f"skim: the command needs {needed}: pip install 'skimlearn[cli]'", file=sys.stderr)
         sys.exit(1)
-    from skimlearn.cli._app import app
+    from skimlearn import estimators
 
-    app(prog_name="skim")
+    gc.set_threshold(100_000)  # modules are loaded quicker if nobody looks for garbage meanwhile
+    sys.modules.setdefault("coverage", None)  # type: ignore[arg-type]  # numba would load it
+    estimators.CONTRACT = not LEAN & set(sys.argv[1:2])
+    from skimlearn.cli._app import declared
+
+    declared(sys.argv[1:2])(prog_name="skim")

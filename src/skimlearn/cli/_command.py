@@ -18,12 +18,14 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from skimlearn.cli._options import given, options_of
 from skimlearn.cli._output import Output
@@ -32,10 +34,23 @@ from skimlearn.cli._reading import Reading, reading_options
 __all__ = ["FAILED", "INTERRUPTED", "PIPE", "TERMINATED", "UNCONVERGED", "app", "command"]
 
 FAILED, USAGE, UNCONVERGED, INTERRUPTED, PIPE, TERMINATED = 1, 2, 3, 130, 141, 143
+WORDS = {"overwrite=True": "--overwrite", "Store.create": "skim ingest"}  # of Python users
 EXPECTED = (ValueError, TypeError, OSError, ImportError, ArithmeticError)  # errors that explain
+
+LINE = "skim.line"  # where the context of a command keeps the command line
+
+
+class _Commands(typer.core.TyperGroup):
+    """The commands, and the line that was given: models remember the one that made them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[LINE] = shlex.join(["skim", *args])
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(
     name="skim",
+    cls=_Commands,
     help="Learn linear models from files, with a certificate for every answer.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -44,10 +59,13 @@ app = typer.Typer(
 )
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Write one JSON document to standard output, nothing else.")
+    bool,
+    typer.Option(
+        "--json", metavar="", help="Write one JSON document to standard output, nothing else."
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages, no progress.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No messages, no progress.")]
+Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
 
 
 def command(
@@ -78,9 +96,10 @@ def command(
                 )
             )
 
-        def run(**values: Any) -> None:
+        def run(context: typer.Context, **values: Any) -> None:
             debug = values.pop("debug")
-            out = Output(as_json=values.pop("json"), quiet=values.pop("quiet"))
+            line = context.meta[LINE]
+            out = Output(as_json=values.pop("json"), quiet=values.pop("quiet"), line=line)
             if "parameters" in own:
                 values["parameters"] = given(options, {key: values.pop(key) for key in options})
             if "reading" in own:
@@ -91,7 +110,10 @@ def command(
             if code:
                 raise typer.Exit(code)
 
-        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        first = inspect.Parameter(
+            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
+        run.__signature__ = inspect.Signature([first, *shown])  # type: ignore[attr-defined]
         run.__doc__, run.__annotations__ = function.__doc__, {}
         app.command(name, rich_help_panel=panel)(run)
         return function
@@ -106,6 +128,7 @@ def guarded(out: Output, debug: bool) -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         # names are compared, or taken care of, where data are read
         warnings.filterwarnings("ignore", "X does not have valid feature names")
+        warnings.filterwarnings("ignore", "the fit was interrupted")  # the command says it
         warnings.showwarning = lambda message, *rest, **more: out.note(f"note: {message}")
         try:
             yield
@@ -144,6 +167,8 @@ def _described(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    for python, command in WORDS.items():
+        text = text.replace(python, command)
     return " ".join(text.split()) or type(error).__name__
 
 
@@ -167,7 +192,9 @@ def _version(value: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", metavar="", callback=_version, is_eager=True, help="Show the version."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -45,7 +45,10 @@ PLAIN = Reading()
 
 Input = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="A store, a file (svmlight, .npy, .npz, a table), or - ."),
+    typer.Argument(
+        metavar="DATA",
+        help="A store, a file (svmlight, .npy, .npz, a table), or - for standard input.",
+    ),
 ]
 
 
@@ -72,10 +75,11 @@ def kind_of(path: str) -> str:
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "svmlight")
 
 
-def read(path: str, reading: Reading = PLAIN, *, names: Any = None) -> Data:
+def read(path: str, reading: Reading = PLAIN, *, names: Any = None, lean: bool = False) -> Data:
     """All rows of a file in memory, or a store, which stays on disk.
 
-    ``names`` are those of the columns of other data, as which a table is to be encoded.
+    ``names`` are those of the columns of other data, as which a table is to be encoded. ``lean``
+    data are for our own estimators only: svmlight text is read without scipy.
     """
     kind = kind_of(path)
     X: Any
@@ -91,6 +95,10 @@ def read(path: str, reading: Reading = PLAIN, *, names: Any = None) -> Data:
         X = _load_npy(path)
     elif kind == "npz":
         X, y = _load_npz(path)
+    elif lean:
+        from skimlearn.data.svmlight import read_triple
+
+        X, y = read_triple(_source(path), zero_based=reading.zero_based, n_jobs=-1)
     else:
         from skimlearn import read_svmlight
 
@@ -102,10 +110,12 @@ def read(path: str, reading: Reading = PLAIN, *, names: Any = None) -> Data:
     return Data(X, y, kind, names if kind == "table" else getattr(X, "names", None))
 
 
-def read_labelled(path: str, reading: Reading, test: str | None = None) -> Data:
+def read_labelled(
+    path: str, reading: Reading, test: str | None = None, *, lean: bool = False
+) -> Data:
     """Rows to learn from; ``test`` is read with the same options later."""
     reading.check(*(kind_of(p) for p in (path, test) if p is not None))
-    data = read(path, reading)
+    data = read(path, reading, lean=lean)
     if data.y is None:
         way = "--target COLUMN" if data.kind == "table" else "--labels FILE"
         raise ValueError(f"{path}: it has no labels; give them by {way}")
@@ -134,10 +144,10 @@ def blocks(path: str, model: Any, reading: Reading = PLAIN) -> Iterator[tuple[An
 def _pieces(path: str, model: Any, reading: Reading) -> Iterator[tuple[Any, Any]]:
     kind = kind_of(path)
     if kind in ("stdin", "svmlight"):
-        from skimlearn import iter_svmlight
+        from skimlearn.data.svmlight import iter_triples
 
         base = reading.zero_based
-        for block in iter_svmlight(_source(path), rows=ROWS, zero_based=base, n_jobs=-1):
+        for block in iter_triples(_source(path), rows=ROWS, zero_based=base, n_jobs=-1):
             yield block[0], block[1]
         return
     if kind == "table":
@@ -176,6 +186,8 @@ def fitted(X: Any, width: int) -> Any:
     """Sparse rows with this number of columns; of others the model will say what is wrong."""
     if not hasattr(X, "indptr") or X.shape[1] == width:
         return X
+    if hasattr(X, "of_width"):
+        return X.of_width(width)
     if X.shape[1] > width:
         return X[:, :width]
     from scipy.sparse import csr_matrix

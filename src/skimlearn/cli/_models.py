@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,36 +92,47 @@ class Fit:
     def run(self, X: Any, *y: Any, **options: Any) -> Fit:
         """Fit, with progress and without the model's own messages."""
         model = self.model
-        with Progress(self.out, "learning") as progress, self._signals():
-            if "callback" in model.get_params():
-                model.set_params(callback=progress.record, verbose=False)
+        unit = "epoch" if hasattr(model, "max_epochs") else "step"
+        with Progress(self.out, "learning", unit) as progress, self._signals():
+
+            def record(record: Any) -> None:
+                if self.code:  # an interrupt that came where nothing hears it, as in a compiler
+                    raise KeyboardInterrupt
+                progress.record(record)
+
+            told = {"callback": record, "verbose": False}
+            told = {name: value for name, value in told.items() if name in model.get_params()}
+            model.set_params(**told)
             model.fit(X, *y, **options)
-        if "callback" in model.get_params():
-            model.set_params(callback=None, verbose=None)
+        model.set_params(**dict.fromkeys(told))
         if self.names is not None:
             import numpy as np
 
             model.feature_names_in_ = np.asarray(self.names, dtype=object)
+        model.result_ = replace(model.result_, command=self.out.line)
         if model.result_.status.name == "INTERRUPTED":
             self.code = self.code or INTERRUPTED
         return self
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Have SIGTERM end a fit as Ctrl-C does."""
+        """Have SIGTERM end a fit as Ctrl-C does, and let both be known to the callback."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
-        def stop(*_: Any) -> None:
-            self.code = TERMINATED
+        codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+
+        def stop(number: int, _: Any) -> None:
+            self.code = codes[signal.Signals(number)]
             raise KeyboardInterrupt
 
-        former = signal.signal(signal.SIGTERM, stop)
+        former = {number: signal.signal(number, stop) for number in codes}
         try:
             yield
         finally:
-            signal.signal(signal.SIGTERM, former)
+            for number, handler in former.items():
+                signal.signal(number, handler)
 
     def save(self, path: str | None) -> None:
         """Write the model, undisturbed by a second Ctrl-C, and say so if it is not complete."""
@@ -182,6 +194,8 @@ def load_model(path: str) -> Any:
         from skimlearn import read_liblinear
 
         return read_liblinear(path)
+    if len(start) > 8 and start[8:9] != b"{":
+        raise ValueError(f"{path}: it is no model: name a file that skim train -o has written")
     from skimlearn import load
 
     return load(path)

@@ -89,6 +89,7 @@ class Option:
             "help": self.help.replace("[", "\\["),
             "rich_help_panel": self.panel,
             "show_default": False,
+            "metavar": "",  # a flag has no value
         }
         flag = "--" + name.replace("_", "-")
         kind: Any = bool

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.live import Live
-from rich.spinner import Spinner
-from rich.text import Text
+from skimlearn.cli._output import Output, console, count, number, seconds
 
-from skimlearn.cli._output import Output, count, number, seconds
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
 
 __all__ = ["Progress"]
 
@@ -18,17 +19,19 @@ __all__ = ["Progress"]
 class Progress:
     """A line on standard error while something goes on; only on a terminal, gone at the end."""
 
-    def __init__(self, out: Output, title: str) -> None:
-        self.title, self.fields = title, [""]
+    def __init__(self, out: Output, title: str, unit: str = "epoch") -> None:
+        self.title, self.unit, self.fields = title, unit, [""]
         self.began = time.perf_counter()
-        self.width = out.messages.width
         self.live: Live | None = None
-        if out.messages.is_terminal and not out.quiet:
-            self.spinner = Spinner("line")
+        if out.live:
+            from rich.live import Live
+            from rich.spinner import Spinner
+
+            self.spinner, terminal = Spinner("line"), console(sys.stderr)
+            self.width = terminal.width
             self.live = Live(
-                get_renderable=self._line, console=out.messages, refresh_per_second=8,
-                transient=True,
-            )  # fmt: skip
+                get_renderable=self._line, console=terminal, refresh_per_second=8, transient=True
+            )
 
     def __enter__(self) -> Progress:
         if self.live is not None:
@@ -57,7 +60,7 @@ class Progress:
             f"gap {number(gap, 2)}",
             f"{count(record.reads)} reads",
             f"{count(record.reads / max(record.seconds, 1e-9))}/s",
-            f"epoch {record.epoch:.0f}",
+            f"{self.unit} {record.epoch:,.0f}",
             seconds(passed),
         )
 
@@ -68,6 +71,8 @@ class Progress:
         self.show(f"{count(done)} rows {what}", f"{count(done / passed)}/s", seconds(passed))
 
     def _line(self) -> Text:
+        from rich.text import Text
+
         frame = self.spinner.render(time.perf_counter())
         text = Text.assemble(frame if isinstance(frame, Text) else "", f" {self.title}")
         fields = self.fields if any(self.fields) else [seconds(time.perf_counter() - self.began)]

@@ -77,7 +77,7 @@ def reading_options(names: Iterable[str]) -> list[inspect.Parameter]:
     for name in names:
         kind, metavar, text = HELP[name]
         option = typer.Option(
-            "--" + name.replace("_", "-"), metavar=metavar or None, help=text,
+            "--" + name.replace("_", "-"), metavar=metavar, help=text,
             rich_help_panel="Reading",
         )  # fmt: skip
         found.append(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rich.table import Table
-
 from skimlearn.cli._inputs import as_classes
-from skimlearn.cli._output import facts, grid, number
+from skimlearn.cli._output import Sheet, facts, grid, number
 
 __all__ = ["score", "tables"]
 
@@ -46,10 +44,10 @@ def score(model: Any, blocks: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
     if known.all():
         found |= _ranking(y, np.concatenate(scores), model.classes_)
         if likely:
-            from sklearn.metrics import log_loss
-
             chances = np.concatenate(likely)
-            found["log_loss"] = float(log_loss(y, chances, labels=model.classes_))
+            chance = chances[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+            least = np.finfo(chances.dtype).eps  # as scikit-learn has it: a finite loss
+            found["log_loss"] = float(-np.log(np.clip(chance, least, 1.0 - least)).mean())
     return found
 
 
@@ -61,16 +59,16 @@ def _classes(model: Any, scores: Any) -> Any:
 
 def _classification(y: Any, answer: Any, classes: Any) -> dict[str, Any]:
     import numpy as np
-    from sklearn.metrics import confusion_matrix
 
     if y.dtype.kind != answer.dtype.kind and {y.dtype.kind, answer.dtype.kind} & set("UO"):
         y, answer, classes = y.astype(str), answer.astype(str), np.asarray(classes).astype(str)
     every = np.unique(np.concatenate([classes, np.unique(y)]))
+    pairs = np.searchsorted(every, y) * len(every) + np.searchsorted(every, answer)
     return {
         "rows": len(y),
         "accuracy": float((y == answer).mean()),
         "classes": every,
-        "confusion": confusion_matrix(y, answer, labels=every),
+        "confusion": np.bincount(pairs, minlength=len(every) ** 2).reshape(len(every), -1),
     }
 
 
@@ -80,16 +78,29 @@ def _ranking(y: Any, scores: Any, classes: Any) -> dict[str, Any]:
     It needs rows of the class and rows of others.
     """
     import numpy as np
-    from sklearn.metrics import roc_auc_score
 
     columns = [scores] if scores.ndim == 1 else list(scores.T)
     picked = classes[1:] if scores.ndim == 1 else classes
     areas = [
-        roc_auc_score(y == c, column)
+        _area(y == c, column)
         for c, column in zip(picked, columns, strict=True)
         if 0 < (y == c).sum() < len(y)
     ]
     return {"roc_auc": float(np.mean(areas))} if areas else {}
+
+
+def _area(positive: Any, scores: Any) -> float:
+    """The part of all pairs, a positive and a negative row, in which the first has a greater score.
+
+    Equal scores count for a half.
+    """
+    import numpy as np
+
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[place]  # the mean one of equal scores
+    rows, count = len(scores), int(positive.sum())
+    above = float(ranks[positive].sum()) - 0.5 * count * (count + 1)
+    return above / (count * (rows - count))
 
 
 def _regression(y: Any, answer: Any) -> dict[str, Any]:
@@ -112,7 +123,7 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, number(found[key], 4)) for key, name in names.items() if key in found]
 
 
-def tables(found: dict[str, Any], *lines: tuple[str, str]) -> list[Table]:
+def tables(found: dict[str, Any], *lines: tuple[str, str]) -> list[Sheet]:
     """Some lines, the scores, and which classes are taken for which."""
     shown = [facts([*lines, ("rows", f"{found['rows']:,}"), *summary(found)])]
     if 1 < len(found.get("classes", ())) <= SHOWN:

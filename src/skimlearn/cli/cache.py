@@ -17,7 +17,9 @@ __all__ = ["cache"]
 @command("cache", panel="Tools")
 def cache(
     out: Output,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove it, of all versions.")] = False,
+    clear: Annotated[
+        bool, typer.Option("--clear", metavar="", help="Remove it, of all versions.")
+    ] = False,
 ) -> None:
     """Show, or clear, the folder in which compiled kernels are kept.
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skimlearn.cli._command import app, command
+from skimlearn.cli._command import command
 from skimlearn.cli._output import Output, facts, seconds
 
 __all__ = ["demo"]
@@ -30,7 +30,10 @@ def demo(
         typer.Argument(metavar="FOLDER", help="Where to leave the files; else nowhere."),
     ] = None,
     data_only: Annotated[
-        bool, typer.Option("--data-only", help="Write mails.svm and test.svm, and stop there.")
+        bool,
+        typer.Option(
+            "--data-only", metavar="", help="Write mails.svm and test.svm, and stop there."
+        ),
     ] = False,
 ) -> int | None:
     """Take a tour: spam or not, from a text file to a model that other tools can run.
@@ -46,7 +49,7 @@ def demo(
         _write()
         for step in [] if data_only else _steps():
             if not out.as_json:
-                out.results.print(f"\n$ skim {shlex.join(step)}", style="bold")
+                out.say(f"\n$ skim {shlex.join(step)}")
             start = time.perf_counter()
             asked = [*step, "--quiet"] if out.quiet or out.as_json else step
             code = _run(asked, silent=out.as_json)
@@ -78,12 +81,14 @@ def _steps() -> list[list[str]]:
 
 def _run(step: list[str], *, silent: bool) -> int:
     """Run a command in this process; its exit code."""
+    from skimlearn.cli._app import declared
+
     with contextlib.ExitStack() as stack:
         if silent:
             nowhere = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(contextlib.redirect_stdout(nowhere))
         try:
-            return int(app(step, prog_name="skim", standalone_mode=False) or 0)
+            return int(declared()(step, prog_name="skim", standalone_mode=False) or 0)
         except SystemExit as end:
             return int(end.code or 0)
 

@@ -36,5 +36,5 @@ def evaluate(
     passed = time.perf_counter() - began
     out.tell(
         {"command": "evaluate", "model": model, "data": data, **found, "seconds": passed},
-        *tables(found, ("model", f"{model}, a {type(loaded).__name__}"), ("data", data)),
+        *tables(found, ("model", f"{model}, {type(loaded).__name__}"), ("data", data)),
     )

@@ -41,8 +41,8 @@ def game(
     writable(output)
     began = time.perf_counter()
     A = _payoffs(payoffs)
-    with Progress(out, "playing"):
-        result = matrix_game(A, **parameters)
+    with Progress(out, "playing", "step") as progress:
+        result = matrix_game(A, **parameters, callback=progress.record)
     if output is not None:
         _save(output, result)
     total = time.perf_counter() - began

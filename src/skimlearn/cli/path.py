@@ -45,8 +45,8 @@ def path(
     held = None
     if test is not None:
         held = read(test, replace(reading, labels=None), names=rows.names)
-    with Progress(out, "solving"):
-        found = regularization_path(rows.X, y, **parameters)
+    with Progress(out, "solving") as progress:
+        found = regularization_path(rows.X, y, **parameters, callback=progress.record)
     lines: list[list[str]] = []
     steps: list[dict[str, Any]] = []
     for alpha, w, b, result in zip(

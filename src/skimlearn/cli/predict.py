@@ -31,10 +31,14 @@ def predict(
         typer.Option("--output", "-o", metavar="FILE", help="Where to; else standard output."),
     ] = None,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Write scores: of the second class, or of each class.")
+        bool,
+        typer.Option(
+            "--scores", metavar="", help="Write scores: of the second class, or of each class."
+        ),
     ] = False,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Write the probability of each class (log loss).")
+        bool,
+        typer.Option("--proba", metavar="", help="Write the probability of each class (log loss)."),
     ] = False,
 ) -> None:
     """Predict a label for each row: one in each line, as they are read.

@@ -24,11 +24,19 @@ def ingest(
     out: Output,
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="DATA...", help="Files (svmlight, .npy, .npz, tables), or - ."),
+        typer.Argument(
+            metavar="DATA...", help="Files (svmlight, .npy, .npz, tables), or - for standard input."
+        ),
     ],
     store: Annotated[str, typer.Argument(metavar="STORE", help="The folder to make.")],
     parameters: dict[str, Any],
     reading: Reading,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Deal the rows out to so many stores, in a folder: for a cluster."
+        ),
+    ] = None,
 ) -> None:
     """Make a store of files: by rows and by columns, larger than memory, opened at once.
 
@@ -36,13 +44,30 @@ def ingest(
     """
     from skimlearn import Store
 
+    if partitions is not None and parameters.get("overwrite"):
+        raise typer.BadParameter("--overwrite is for one store: a folder of stores is not replaced")
     parameters = {"n_jobs": -1} | parameters
     began = time.perf_counter()
     y = None if reading.labels is None else read_labels(reading.labels)
     source = _source(inputs, y, reading, parameters)
     with Progress(out, "ingesting") as progress, writing(store):
-        made = Store.create(store, source, y, progress=progress.built, **parameters)
+        if partitions is not None:
+            from skimlearn.distributed.splitting import write_partitions
+
+            parameters["progress"] = progress.built
+            stores = write_partitions(store, source, y, partitions=partitions, **parameters)
+        else:
+            made = Store.create(store, source, y, progress=progress.built, **parameters)
     passed = time.perf_counter() - began
+    if partitions is not None:
+        rows = sum(part.shape[0] for part in stores)
+        out.tell(
+            {"command": "ingest", "store": store, "partitions": partitions, "rows": rows,
+             "columns": stores[0].shape[1], "seconds": passed},
+            facts([("folder", store), ("stores", f"{partitions:,}"), ("rows", f"{rows:,}"),
+                   ("total", seconds(passed))]),
+        )  # fmt: skip
+        return
     out.tell(
         {"command": "ingest", "store": store, **_shape(made), "seconds": passed},
         facts([("store", store), *_lines(made), ("total", seconds(passed))]),
@@ -131,7 +156,11 @@ def info(
     if thing != "-" and not Path(thing).is_dir() and _is_model(thing):
         reading.check()
         model = load_model(thing)
-        out.tell({"command": "info", "path": thing, **described(model)}, facts(facts_of(model)))
+        lines, made_by = facts_of(model), model.result_.command
+        if made_by:
+            lines.append(("made by", made_by))
+        document = {"command": "info", "path": thing, **described(model), "made_by": made_by}
+        out.tell(document, facts(lines))
         return
     reading.check(kind_of(thing))
     data = read(thing, reading)

@@ -24,7 +24,8 @@ Output_ = Annotated[
     str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to save the model.")
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 3 if the target gap was not reached.")
+    bool,
+    typer.Option("--strict", metavar="", help="Exit with 3 if the target gap was not reached."),
 ]
 
 
@@ -62,7 +63,7 @@ def train(
         raise typer.BadParameter("--test and --holdout: give one of them")
     writable(output)
     began = time.perf_counter()
-    rows = read_labelled(data, reading, test)
+    rows = read_labelled(data, reading, test, lean=True)
     name, why = choose(model, parameters, rows.y)
     import skimlearn
 

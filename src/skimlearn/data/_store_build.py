@@ -59,6 +59,8 @@ def build(
             builder.add(block)
         builder.end_rows(n_features)
         builder.add_words("names", words)
+        if given.book:
+            classes = _words(given.book, "classes")
         builder.add_words("classes", classes)
         builder.add_columns(memory)
         manifest = builder.manifest()

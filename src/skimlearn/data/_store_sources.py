@@ -9,13 +9,12 @@ import os
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn.data._store_format import StoreError
@@ -25,6 +24,7 @@ from skimlearn.data.inspection import Indexed, as_rows
 from skimlearn.data.rows import Csr, Dense, Rows, cuts, pieces
 from skimlearn.data.svmlight import iter_svmlight
 from skimlearn.data.tables import Table
+from skimlearn.data.triple import is_sparse
 
 __all__ = ["Block", "Given", "blocks_of", "given_by", "is_table_file"]
 
@@ -45,6 +45,7 @@ class Given(NamedTuple):
     blocks: Generator[Block, None, None]
     names: Any = None  # strings, if the source has them
     classes: NDArray[np.str_] | None = None  # if labels are their numbers
+    book: Mapping[str, int] | None = None  # the same, filled while blocks are read
 
 
 def given_by(
@@ -69,8 +70,9 @@ def given_by(
     y, classes = _numbered(y)
     if isinstance(source, Table):
         return _of_table(source, y, classes)
-    blocks = blocks_of(source, y, most, n_features, zero_based, n_jobs)
-    return Given(blocks, source.names if isinstance(source, Indexed) else None, classes)
+    book: dict[str, int] = {}
+    blocks = _by_number(blocks_of(source, y, most, n_features, zero_based, n_jobs), book)
+    return Given(blocks, source.names if isinstance(source, Indexed) else None, classes, book)
 
 
 def is_table_file(path: str | os.PathLike[str]) -> bool:
@@ -84,6 +86,28 @@ def _of_table(table: Table, y: Any, classes: Any) -> Given:
     if y is None:
         return Given(found, table.names, table.classes)
     return Given(_labelled((block.rows for block in found), y), table.names, classes)
+
+
+def _by_number(
+    blocks: Generator[Block, None, None], book: dict[str, int]
+) -> Generator[Block, None, None]:
+    """Blocks whose labels, if they are strings, are numbered in the order in which they come."""
+    with closing(blocks):
+        for k, block in enumerate(blocks):
+            numbers, classes = _numbered(block.labels)
+            if classes is None:
+                if book and block.labels is not None:
+                    raise ValueError(
+                        "the labels of some blocks of the source are strings, of others numbers"
+                    )
+                yield block
+                continue
+            if k and not book:
+                raise ValueError(
+                    "the labels of some blocks of the source are numbers, of others strings"
+                )
+            places = [book.setdefault(name, len(book)) for name in classes.tolist()]
+            yield Block(block.rows, np.array(places, dtype=np.int64)[numbers])
 
 
 def _numbered(y: Any) -> tuple[Any, NDArray[np.str_] | None]:
@@ -122,7 +146,7 @@ def blocks_of(
         return (Block(as_rows(X), labels) for X, labels in given)
     if isinstance(source, Indexed):
         return _pieces(source, y, most)
-    if sp.issparse(source) or isinstance(source, Dense | Csr) or hasattr(source, "shape"):
+    if is_sparse(source) or isinstance(source, Dense | Csr) or hasattr(source, "shape"):
         return _pieces(source, y, most)
     if isinstance(source, list | tuple) and not _is_pair(next(iter(source), None)):
         return _pieces(np.asarray(source), y, most)
@@ -211,6 +235,8 @@ def _sound(path: Path) -> Iterator[None]:
 
 def _npz_blocks(path: Path, most: int) -> Iterator[Rows]:
     """The rows of a file of `scipy.sparse.save_npz`; those of a CSR matrix are not all at hand."""
+    from scipy.sparse import csr_array, load_npz
+
     with _sound(path):
         archive = zipfile.ZipFile(path)
     with archive:
@@ -221,7 +247,7 @@ def _npz_blocks(path: Path, most: int) -> Iterator[Rows]:
             n, d = (int(k) for k in _array(path, archive, "shape", (2,)))
         if kind not in (b"csr", "csr"):
             with _sound(path):
-                matrix: Any = sp.load_npz(path)
+                matrix: Any = load_npz(path)
             yield from (block.rows for block in _pieces(matrix, None, most))
             return
         with _sound(path):
@@ -239,7 +265,7 @@ def _npz_blocks(path: Path, most: int) -> Iterator[Rows]:
                     pair = zip(streams, types, strict=True)
                     columns, values = (_read(path, stream, kind, count) for stream, kind in pair)
                     here = starts[first : stop + 1] - starts[first]
-                    block = sp.csr_array((values, columns, here), shape=(stop - first, d))
+                    block = csr_array((values, columns, here), shape=(stop - first, d))
                 yield as_rows(block)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn.data.inspection import LONGEST, as_rows, too_long
 from skimlearn.data.rows import Csr, Dense, Rows, norms
+from skimlearn.data.triple import is_sparse
 
 __all__ = ["Block", "checked", "is_batch", "is_frame", "is_matrix", "is_table", "names_of", "split"]
 
@@ -26,9 +26,7 @@ class Block(NamedTuple):
 
 def is_matrix(value: Any) -> bool:
     return (
-        sp.issparse(value)
-        or isinstance(value, Dense | Csr)
-        or len(getattr(value, "shape", ())) == 2
+        is_sparse(value) or isinstance(value, Dense | Csr) or len(getattr(value, "shape", ())) == 2
     )
 
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn.data._svmlight_parts import NARROW, Part
+from skimlearn.data.triple import Triple
 
 __all__ = ["Pile", "some_rows"]
 
@@ -59,6 +59,15 @@ class Pile:
 
     def take(self, first: int, width: int) -> tuple[Any, ...]:
         """The matrix, its labels and queries; the pile is empty then."""
+        from scipy.sparse import csr_matrix
+
+        triple, *rest = self.take_triple(first, width)
+        X = csr_matrix((triple.data, triple.indices, triple.indptr), shape=triple.shape)
+        X.has_sorted_indices = X.has_canonical_format = True
+        return X, *rest
+
+    def take_triple(self, first: int, width: int) -> tuple[Any, ...]:
+        """The same without scipy."""
         starts = _joined_starts(self.starts)
         narrow = max(int(starts[-1]), width) <= NARROW
         index = np.int32 if narrow else np.int64
@@ -70,10 +79,7 @@ class Pile:
         else:
             values = _joined(self.values)
             columns = _joined_columns(self.columns, first, index)
-        X = sp.csr_matrix(
-            (values, columns, starts.astype(index, copy=False)), shape=(self.rows, width)
-        )
-        X.has_sorted_indices = X.has_canonical_format = True
+        X = Triple(values, columns, starts.astype(index, copy=False), (self.rows, width))
         y: Any = _joined(self.labels)
         if self.multilabel:
             flat, cuts = y.tolist(), _joined_starts(self.label_starts).tolist()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import lean_kernel
 from skimlearn.data._decimal_text import LONGEST, write_number, write_whole
+from skimlearn.data._replacing import replacing
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.rows import Csr, Dense, Rows
 
@@ -211,16 +211,8 @@ def _opened(path: Any) -> Iterator[Any]:
         raise TypeError(
             f"path={path!r} must be a path or a binary file object, not {type(path).__name__}"
         )
-    name = os.fsdecode(path)
-    temporary = f"{name}.{secrets.token_hex(4)}.part"
-    try:
-        with open(temporary, "xb") as file, _compressing(name, file) as target:
-            yield target
-        os.replace(temporary, name)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as file, _compressing(os.fsdecode(path), file) as target:
+        yield target
 
 
 def _compressing(name: str, file: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn.data._table_files import TableError, told
@@ -35,6 +34,8 @@ class Encoder:
         dense = self._dense(batch, plan, done)
         if not plan.sparse:
             return dense
+        import scipy.sparse as sp
+
         blocks = [sp.csr_matrix(dense)] if plan.numbers else []
         if plan.choices:
             blocks.append(self._one_hot(batch, plan, done))
@@ -123,7 +124,9 @@ class Encoder:
         starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         indices = codes[there].astype(np.int32)
         ones = np.ones(len(indices), plan.dtype)
-        return sp.csr_matrix((ones, indices, starts), shape=(batch.num_rows, width))
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((ones, indices, starts), shape=(batch.num_rows, width))
 
     # -------------------------------------------------------------------------------------- hashes
 

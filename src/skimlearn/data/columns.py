@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn.data.disk import Ahead, ahead_of
 from skimlearn.data.inspection import Indexed, as_rows
 from skimlearn.data.rows import Csr, Dense, Rows
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["Matrix", "as_matrix"]
 
@@ -161,7 +163,9 @@ def _transposed(rows: Csr) -> Csr:
     n, d = rows.shape
     signed = np.int32 if rows.columns.dtype.itemsize == 4 else np.int64
     starts = rows.starts.astype(signed if int(rows.starts[-1]) < 2**31 else np.int64)
-    matrix = sp.csr_array((rows.values, rows.columns.view(signed), starts), shape=(n, d))
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((rows.values, rows.columns.view(signed), starts), shape=(n, d))
     other = matrix.tocsc()
     parts = (other.data, other.indices, other.indptr.astype(np.uint64))
     for part in parts:

@@ -1,15 +1,14 @@
-"""Weighted sums of the outer products of rows: in whole blocks, or entry by entry."""
+"""Products of rows: weighted sums of outer ones, in whole blocks or entry by entry; inner ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import Csr, Rows, entry, lengths, size
+from skimlearn.data.rows import Csr, Rows, entry, lengths, plain, size
 
-__all__ = ["DENSE", "gram"]
+__all__ = ["DENSE", "gram", "inner_products"]
 
 Vector = NDArray[np.float64]
 
@@ -24,11 +23,24 @@ def gram(rows: Rows, c: Vector, out: Vector) -> None:
     if isinstance(rows, Csr) and pairs < DENSE * n * float(d) ** 2:
         _sparse_gram(rows, c, out)
         return
+    from scipy.linalg import blas  # takes long to load
+
     root, room = np.sqrt(c), np.empty((min(BLOCK, n), d + 1))
     for begin in range(0, n, BLOCK):
         part = room[: min(BLOCK, n - begin)]
         _scaled(rows, root[begin:], begin, part)
         blas.dsyrk(1.0, part.T, beta=1.0, c=out, lower=1, overwrite_c=1)
+
+
+def inner_products(some: Rows, others: Rows, origin: Vector) -> Vector:
+    """<a - o, b - o> for some rows a with others b, which are of the same kind."""
+    a, b = (plain(rows).astype(np.float64) for rows in (some, others))
+    if isinstance(a, np.ndarray):
+        return (a - origin) @ (b - origin).T
+    inner: Vector = (a @ b.T).toarray()
+    if origin.any():
+        inner -= (a @ origin)[:, None] + (b @ origin)[None, :] - float(origin @ origin)
+    return inner
 
 
 @kernel

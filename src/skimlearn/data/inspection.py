@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms
+from skimlearn.data.triple import Triple, is_sparse
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["Indexed", "as_rows", "inspected", "is_number", "measured"]
 
@@ -37,7 +40,7 @@ class Indexed(ABC):
 
 
 def as_rows(
-    X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Indexed,
+    X: ArrayLike | sp.spmatrix | sp.sparray | Triple | Rows | Indexed,
     *,
     bounded: bool = False,
     inspect: bool = True,
@@ -76,12 +79,14 @@ def as_rows(
         if bounded and (lengths := X.norms).max(initial=0.0) > LONGEST:
             raise too_long(int(np.argmax(lengths)))
         return X.view("row", inspect=inspect)
-    if sp.issparse(X):
+    if is_sparse(X):
         return _csr_rows(X, bounded)[0]
     return _dense_rows(X, bounded, inspect)[0]
 
 
-def measured(X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Indexed) -> tuple[Rows, Squares]:
+def measured(
+    X: ArrayLike | sp.spmatrix | sp.sparray | Triple | Rows | Indexed,
+) -> tuple[Rows, Squares]:
     """The rows that a solver takes, and their squared lengths, from one look at them.
 
     Squares below 1e-200 may have lost their digits.
@@ -96,7 +101,7 @@ def measured(X: ArrayLike | sp.spmatrix | sp.sparray | Rows | Indexed) -> tuple[
         return X, norms(X) ** 2
     if isinstance(X, Indexed):
         return as_rows(X, bounded=True), X.norms**2
-    return _csr_rows(X, True) if sp.issparse(X) else _dense_rows(X, True, True)
+    return _csr_rows(X, True) if is_sparse(X) else _dense_rows(X, True, True)
 
 
 def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
@@ -147,7 +152,9 @@ def _csr_rows(X: Any, bounded: bool) -> tuple[Csr, Squares]:
         i = int(np.searchsorted(starts, k, side="right")) - 1
         raise _not_finite(values[k], i, int(columns[k]))
     if fault == OUT_OF_ORDER:
-        matrix = sp.csr_array((values.copy(), columns.copy(), starts.copy()), shape=(n, d))
+        from scipy.sparse import csr_array
+
+        matrix = csr_array((values.copy(), columns.copy(), starts.copy()), shape=(n, d))
         matrix.sum_duplicates()
         return _csr_rows(matrix, bounded)
     if fault == TOO_LONG and bounded:

@@ -22,9 +22,9 @@ from skimlearn import _jit
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
 from skimlearn.data.rows import Csr, Dense, Rows, lengths, norms, pieces, responses, take
-from skimlearn.formulas.kernels import Kernel
+from skimlearn.formulas.kernels import Kernel, resolve
 
-__all__ = ["KernelRows", "own_values", "squared_norms", "variance", "weighted"]
+__all__ = ["KernelRows", "kernel_of_rows", "own_values", "squared_norms", "variance", "weighted"]
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -36,6 +36,7 @@ HIGH, WIDE = 1024, 512  # rows and columns of a piece
 SPARSE = 2**20  # entries of sparse rows that are columns of a piece
 LINES = 2**22  # entries of sparse rows that are written out at once
 CACHE_BYTES = 2**30
+SPARED = 0.95  # of the columns: with more that are not zero, the rows stay as they are
 FILLED, WRITTEN = 16, 2**28  # one entry in so many, and no more bytes: sparse rows become dense
 
 
@@ -66,6 +67,24 @@ def variance(rows: Rows, weights: Vector) -> float:
     mean = float(weights @ sums) / (n * d)
     value = float(weights @ squared_norms(rows)) / (n * d) - mean * mean
     return value if value > 1e-14 * mean * mean else 0.0  # the rest is rounding
+
+
+def kernel_of_rows(
+    rows: Rows,
+    kernel: str | Kernel,
+    *,
+    gamma: float | str,
+    degree: int,
+    coef0: float,
+    weights: Vector | None = None,
+) -> Kernel:
+    """A kernel by its name and parameters, with numbers for words; gamma="scale" reads the rows."""
+    spread = 1.0
+    if isinstance(gamma, str) and gamma == "scale" and isinstance(kernel, str):
+        spread = variance(rows, np.ones(rows.shape[0]) if weights is None else weights)
+    return resolve(
+        kernel, gamma=gamma, degree=degree, coef0=coef0, columns=rows.shape[1], variance=spread
+    )
 
 
 def weighted(
@@ -157,6 +176,17 @@ def _written(rows: Rows, right: Rows) -> Iterator[tuple[slice, Array]]:
         yield some, table
 
 
+def _without_zeros(rows: Dense) -> Dense:
+    """The rows without columns of zeros, which products need not pass, if there are many."""
+    used = np.zeros(rows.shape[1], dtype=bool)
+    for first in range(0, rows.shape[0], HIGH):
+        used |= rows.values[first : first + HIGH].any(axis=0)
+        if used.sum() > SPARED * len(used):
+            return rows
+    used[0] = True  # one column remains
+    return Dense(np.ascontiguousarray(rows.values[:, used]))
+
+
 class KernelRows:
     """The kernel matrix of some rows: parts, sums, and whole rows, of which some are kept.
 
@@ -206,6 +236,8 @@ class KernelRows:
         if isinstance(rows, Csr) and self.n * self.d <= FILLED * self.entries and small:
             tables = [table for _, table in _written(rows, Dense(rows.values[:0, None]))]
             self.rows = Dense(np.concatenate(tables))
+        if isinstance(self.rows, Dense):
+            self.rows = _without_zeros(self.rows)
         self.squares = squared_norms(self.rows)
         self.reads = Reads(self.n * self.d, self.entries)
         self.values, self.limit = 0, math.inf

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.data.rows import Rows, lengths
+from skimlearn.data.rows import Csr, Rows, lengths, stored
 
 __all__ = ["Ledger", "Reads"]
 
@@ -64,13 +65,20 @@ class Ledger:
     def __init__(self, rows: Rows, limit: float = math.inf) -> None:
         self.limit = limit  # of stored entries read to learn
         self.width = rows.shape[1]
-        self.lengths = lengths(rows)
-        self.total = int(self.lengths.sum())
+        self.rows = rows
+        self.total = rows.shape[0] * self.width
+        if isinstance(rows, Csr):
+            self.total = int(rows.starts[-1] - rows.starts[0])
         self.reads = Reads()
 
-    def visit(self, order: NDArray[np.int64]) -> None:
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of stored entries of every row."""
+        return lengths(self.rows)
+
+    def visit(self, order: NDArray[Any]) -> None:
         """Count visits to the rows of ``order``."""
-        self.reads += Reads(len(order) * self.width, int(self.lengths[order].sum()))
+        self.reads += Reads(len(order) * self.width, stored(self.rows, order))
 
     @property
     def left(self) -> float:
@@ -85,11 +93,15 @@ class Ledger:
                 f"{self.total} entries once before it begins: use solver='auto' or 'asgd', or "
                 "raise max_reads"
             )
-        self.reads += Reads(len(self.lengths) * self.width, self.total)
+        self.reads += Reads(self.rows.shape[0] * self.width, self.total)
 
     def certify(self, entries: int) -> None:
         """Count entries read for a certificate."""
         self.reads += Reads(certificate=int(entries))
+
+    def certify_rows(self, mask: NDArray[np.bool_]) -> None:
+        """Count the rows of a mask as read for a certificate."""
+        self.certify(stored(self.rows, mask))
 
     def affordable(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """The longest beginning of ``order`` that stays within the limit."""

@@ -25,7 +25,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn._jit import dispatch, kernel, prefetch_line
@@ -185,6 +184,15 @@ def combine(rows, c, out):
 
 
 @kernel
+def combine_weighted(rows, a, m, scale, out):
+    """out += scale * sum over i of m_i a_i * row i."""
+    for i in range(len(a)):
+        c = a[i] * m[i] * scale
+        if c != 0.0:
+            add(rows, i, c, out)
+
+
+@kernel
 def _norms(rows, exponent, out):
     for i in range(len(out)):
         squares, largest = 0.0, 0.0
@@ -233,12 +241,19 @@ def scaled(rows: Rows, factors: NDArray[np.float64], axis: int = 0) -> Rows:
     return rows._replace(values=rows.values * each)
 
 
+def side_by_side(rows: Rows) -> bool:
+    """Whether the entries of a row lie side by side in memory."""
+    return isinstance(rows, Csr) or rows.values.flags.c_contiguous
+
+
 def plain(rows: Rows) -> Any:
     """What ``@`` can multiply: an array, or a sparse one."""
     if isinstance(rows, Dense):
         return rows.values
+    from scipy.sparse import csr_array
+
     parts = (rows.values, rows.columns.astype(np.int64), rows.starts.astype(np.int64))
-    return sp.csr_array(parts, shape=rows.shape)
+    return csr_array(parts, shape=rows.shape)
 
 
 def cuts(starts: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
@@ -276,20 +291,47 @@ def joined(first: Rows, second: Rows) -> Rows:
     return Csr(frozen(values), frozen(columns), frozen(starts), first.width)
 
 
-def nonzeros(rows: Rows) -> NDArray[np.int64]:
-    """The number of entries of every row that are not zero."""
-    out = np.empty(rows.shape[0], dtype=np.int64)
-    _count_nonzeros(rows, out)
+def nonzeros(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of entries of some rows that are not zero."""
+    out = np.empty(len(chosen), dtype=np.int64)
+    _count_nonzeros(rows, chosen, out)
     return out
 
 
 @kernel
-def _count_nonzeros(rows, out):
-    for i in range(len(out)):
-        count = 0
+def _count_nonzeros(rows, chosen, out):
+    for at in range(len(chosen)):
+        i, count = chosen[at], 0
         for k in range(size(rows, i)):
             count += entry(rows, i, k)[1] != 0.0
-        out[i] = count
+        out[at] = count
+
+
+def stored(rows: Rows, chosen: NDArray[Any]) -> int:
+    """The number of stored entries of some rows, given by their numbers or by a mask."""
+    if isinstance(rows, Csr):
+        total = _stored_where if chosen.dtype == np.bool_ else _stored
+        return int(total(rows.starts, np.ascontiguousarray(chosen)))
+    count = np.count_nonzero(chosen) if chosen.dtype == np.bool_ else len(chosen)
+    return int(count) * rows.shape[1]
+
+
+@kernel
+def _stored(starts, chosen):
+    total = np.uint64(0)
+    for at in range(len(chosen)):
+        i = chosen[at]
+        total += starts[i + 1] - starts[i]
+    return total
+
+
+@kernel
+def _stored_where(starts, mask):
+    total = np.uint64(0)
+    for i in range(len(mask)):
+        if mask[i]:
+            total += starts[i + 1] - starts[i]
+    return total
 
 
 def lengths(rows: Rows) -> NDArray[np.int64]:

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from skimlearn.data._store_build import build
@@ -309,7 +308,9 @@ class Store(Indexed):
         if isinstance(rows, Dense):
             return np.array(rows.values)
         parts = (rows.values, rows.columns.view(np.int32), rows.starts.view(np.int64))
-        return sp.csr_matrix(parts, shape=rows.shape, copy=True)
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(parts, shape=rows.shape, copy=True)
 
     def blocks(self, rows: int = 10_000) -> Iterator[tuple[Any, NDArray[Any] | None]]:
         """Pairs (X, y) of so many rows, copied to memory, in order.

@@ -9,7 +9,7 @@ blocks of a megabyte, or a few times the longest line.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import Any, Literal
 
@@ -86,6 +86,20 @@ def read_svmlight(
     """
     rules = _rules(n_features, zero_based, multilabel, query_id, finite)
     pile = Pile(_as_dtype(dtype), multilabel, query_id, worker_count(n_jobs))
+    return pile.take(*_filled(pile, path, rules, n_features, zero_based))
+
+
+def read_triple(path: Any, *, zero_based: bool, n_jobs: int) -> tuple[Any, ...]:
+    """The same without scipy: X is a `Triple`."""
+    pile = Pile(np.dtype(np.float64), False, False, worker_count(n_jobs))
+    rules = _rules(None, zero_based, False, False, True)
+    return pile.take_triple(*_filled(pile, path, rules, None, zero_based))
+
+
+def _filled(
+    pile: Pile, path: Any, rules: Rules, n_features: int | None, zero_based: Any
+) -> tuple[int, int]:
+    """Fill the pile with all of a file; its least id and its number of columns."""
     widest = (-1, 0)  # the largest id, and the first line it is in, negative
     least = LARGEST
     source = open_source(path)
@@ -105,7 +119,7 @@ def read_svmlight(
             -widest[1],
             None,
         )
-    return pile.take(first, width if n_features is None else n_features)
+    return first, width if n_features is None else n_features
 
 
 def iter_svmlight(
@@ -159,11 +173,26 @@ def iter_svmlight(
         )
     rules = _rules(n_features, zero_based, multilabel, query_id, finite)
     pile = Pile(_as_dtype(dtype), multilabel, query_id, worker_count(n_jobs))
-    return _blocks(path, rules, pile, None if rows is None else int(rows), n_features)
+    count = None if rows is None else int(rows)
+    return _blocks(path, rules, pile, count, n_features, pile.take)
+
+
+def iter_triples(
+    path: Any, *, rows: int | None, zero_based: bool, n_jobs: int
+) -> Iterator[tuple[Any, ...]]:
+    """The same without scipy: X are `Triple`."""
+    pile = Pile(np.dtype(np.float64), False, False, worker_count(n_jobs))
+    rules = _rules(None, zero_based, False, False, True)
+    return _blocks(path, rules, pile, rows, None, pile.take_triple)
 
 
 def _blocks(
-    path: Any, rules: Rules, pile: Pile, rows: int | None, n_features: int | None
+    path: Any,
+    rules: Rules,
+    pile: Pile,
+    rows: int | None,
+    n_features: int | None,
+    take: Callable[[int, int], tuple[Any, ...]],
 ) -> Iterator[tuple[Any, ...]]:
     first, width = int(rules.least), n_features or 0
     with closing(_sound_parts(open_source(path), rules, pile)) as parts:
@@ -174,17 +203,17 @@ def _blocks(
             if rows is None:
                 if count:
                     pile.add(part)
-                    yield pile.take(first, width)
+                    yield take(first, width)
                 continue
             while count - here >= rows - pile.rows:
                 stop = here + rows - pile.rows
                 pile.add(some_rows(part, here, stop))
-                yield pile.take(first, width)
+                yield take(first, width)
                 here = stop
             if here < count:
                 pile.add(some_rows(part, here, count))
     if pile.rows:
-        yield pile.take(first, width)
+        yield take(first, width)
 
 
 def _sound_parts(

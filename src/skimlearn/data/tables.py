@@ -14,7 +14,6 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from skimlearn.data._table_files import TableError, open_file, told
@@ -250,6 +249,8 @@ def read_table(
     if not blocks:
         raise TableError("it has no rows", table.path)
     parts = [X for X, _ in blocks]
-    X = sp.vstack(parts, format="csr") if table.sparse else np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    X = vstack(parts, format="csr") if table.sparse else np.concatenate(parts)
     labels = [y for _, y in blocks if y is not None]
     return X, np.concatenate(labels) if labels else None, table.names

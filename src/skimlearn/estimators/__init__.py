@@ -1,1 +1,3 @@
-"""Thin estimators: labels, validation, scikit-learn's contract."""
+"""Estimators: scikit-learn's contract around the solvers."""
+
+CONTRACT = True  # whether it is asked for; the command line is quicker without (`_contract`)

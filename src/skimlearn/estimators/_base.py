@@ -12,15 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.inspection import as_rows, measured
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, scored
 from skimlearn.data.store import Store
+from skimlearn.data.triple import Triple
 from skimlearn.estimators._checks import (
     ABSENT,
     budget_of,
@@ -28,6 +25,12 @@ from skimlearn.estimators._checks import (
     seeds,
     share_of,
     workers,
+)
+from skimlearn.estimators._contract import (
+    BaseEstimator,
+    ConvergenceWarning,
+    assume_finite,
+    check_is_fitted,
 )
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators._reports import Reports
@@ -223,10 +226,10 @@ def linear_scores(model: Any, X: Any) -> NDArray[Any]:
     """<w, x> + b for all rows and all weight vectors of a fitted model, in the precision of X."""
     check_is_fitted(model)
     X = check_data(model, X, ABSENT, reset=False)
-    if isinstance(X, Store):
+    if isinstance(X, Store | Triple):
         scores = scored(as_rows(X), np.atleast_2d(model.coef_).astype(np.float64, order="C"))
         return (scores + np.atleast_1d(model.intercept_)).astype(X.dtype)
-    inspect = not get_config()["assume_finite"]
+    inspect = not assume_finite()
     sparse = not isinstance(X, np.ndarray)
     if inspect and sparse:
         as_rows(X)  # broken parts, nan and inf are found

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from skimlearn import estimators
 from skimlearn.data.inspection import is_number
-from skimlearn.data.rows import Csr, Dense, Rows
+from skimlearn.data.rows import Csr, Dense
 from skimlearn.data.store import Store
+from skimlearn.data.triple import Triple, is_sparse
 from skimlearn.problem import check_finite
 from skimlearn.result import Budget
 
@@ -30,15 +31,21 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
 
     Nan and inf are left to `as_rows`, which says where the first one is.
     """
-    if isinstance(X, Store | Dense | Csr):
-        return _check_store(model, X, y, reset)
+    if isinstance(X, Store | Dense | Csr | Triple) or not estimators.CONTRACT:
+        return _check_plain(model, X, y, reset)
+    from sklearn.utils.validation import validate_data
+
+    absent = isinstance(y, str) and y == ABSENT
+    if not options and _is_plain(X) and (absent or _fits(y, X)):
+        validate_data(model, X, reset=reset, skip_check_array=True)  # the number of features
+        return X if absent else (X, y)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", "?") in "USmM":
         raise ValueError(f"X must hold numbers, but its dtype is {dtype}: {ENCODE}")
     given: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     given |= {"order": None if isinstance(X, np.memmap) else "C", "ensure_all_finite": False}
     given |= {"reset": reset} | options
-    if not (isinstance(y, str) and y == ABSENT):
+    if not absent:
         given["y"] = y
     try:
         return validate_data(model, X, **given)
@@ -50,19 +57,41 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
         raise kind(f"X must hold numbers, but holds {found}: {ENCODE} ({error})") from error
 
 
-def _check_store(model: Any, store: Store | Rows, y: Any, reset: bool) -> Any:
-    """The same for a store, whose entries were checked when it was made, or for checked rows."""
-    names = store.names if isinstance(store, Store) else None
+def _is_plain(X: Any) -> bool:
+    """Whether a matrix needs no check but those of `as_rows`, nor a conversion."""
+    if not is_sparse(X):
+        plain = type(X) is np.ndarray and X.flags.c_contiguous
+    else:
+        plain = getattr(X, "format", "") == "csr"
+    return (
+        plain
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.dtype.isnative
+        and 0 not in X.shape
+    )
+
+
+def _fits(y: Any, X: Any) -> bool:
+    """Whether targets are a plain vector of numbers, one for each row."""
+    return type(y) is np.ndarray and y.dtype.kind in "biuf" and y.shape == X.shape[:1]
+
+
+def _check_plain(model: Any, X: Any, y: Any, reset: bool) -> Any:
+    """The same without scikit-learn, for what has neither frames nor lists in it."""
+    names = X.names if isinstance(X, Store) else None
     names = None if names is None else names.astype(object)
+    if len(X.shape) != 2 or 0 in X.shape:
+        raise ValueError(f"X has the shape {X.shape}: it must have at least one row and one column")
     if reset:
-        model.n_features_in_ = store.shape[1]
+        model.n_features_in_ = X.shape[1]
         if names is not None:
             model.feature_names_in_ = names
         elif hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
-    elif store.shape[1] != model.n_features_in_:
+    elif X.shape[1] != model.n_features_in_:
         raise ValueError(
-            f"X has {store.shape[1]} features, but {type(model).__name__} is expecting "
+            f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input"
         )
     elif names is not None and not np.array_equal(
@@ -70,10 +99,13 @@ def _check_store(model: Any, store: Store | Rows, y: Any, reset: bool) -> Any:
     ):
         raise ValueError("the names of the store's columns are not those that were seen in fit")
     if isinstance(y, str) and y == ABSENT:
-        return store
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(store, y)
-    return store, y
+        return X
+    y = one_column(y)
+    if len(y) != X.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(y)]}"
+        )
+    return X, y
 
 
 def labels_of(X: Any, y: Any) -> Any:
@@ -125,6 +157,44 @@ def check_classes(y: Any) -> Any:
                 )
         if values.ndim == 1 and {type(value) for value in values} <= {int, bool, np.bool_}:
             return np.array(values.tolist())
+    return y
+
+
+def one_column(y: Any) -> Any:
+    """The targets as an array of one axis; scikit-learn warns where they are a column."""
+    if type(y) is np.ndarray and y.ndim == 1:
+        return y
+    from sklearn.utils.validation import column_or_1d
+
+    return column_or_1d(y, warn=True)
+
+
+def classes_of(y: NDArray[Any]) -> NDArray[Any]:
+    """The distinct values in order, without sorting if there are two."""
+    if y.ndim == 1 and y.dtype.kind in "biuf" and len(y):
+        ends = np.array([y.min(), y.max()])
+        if ((y == ends[0]) | (y == ends[1])).all():
+            return ends if ends[0] != ends[1] else ends[:1]
+    return np.unique(y)
+
+
+def kind_of_classes(y: Any) -> str:
+    """Scikit-learn's `type_of_target`: "binary", "multiclass", "multilabel-indicator", ..."""
+    plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU" and len(y) > 0
+    if plain and (y.dtype.kind != "f" or (y == np.rint(y)).all()):
+        return "binary" if len(classes_of(y)) <= 2 else "multiclass"
+    from sklearn.utils.multiclass import type_of_target
+
+    return str(type_of_target(y, input_name="y"))
+
+
+def one_class_each(y: Any) -> Any:
+    """Classes, one for each row, or an error that says what they are instead."""
+    y = one_column(check_classes(y))
+    if kind_of_classes(y) not in ("binary", "multiclass"):
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_classification_targets(y)
     return y
 
 
@@ -182,18 +252,25 @@ def seeds(random_state: Any, count: int) -> NDArray[np.int64]:
     most = np.iinfo(np.int32).max
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(most, size=count)
+    if random_state is None or random_state is np.random:
+        return np.asarray(np.random.randint(most, size=count), dtype=np.int64)  # noqa: NPY002
     try:
-        rng = check_random_state(random_state)
-    except ValueError as error:
+        if not isinstance(random_state, np.random.RandomState):
+            random_state = np.random.RandomState(operator.index(random_state))
+    except (TypeError, ValueError) as error:
         raise ValueError(
             f"random_state={random_state!r} must be a whole number from 0 to 2**32 - 1, a numpy "
             "Generator or RandomState, or None"
         ) from error
-    return np.asarray(rng.randint(most, size=count), dtype=np.int64)
+    return np.asarray(random_state.randint(most, size=count), dtype=np.int64)
 
 
 def workers(n_jobs: Any, count: int) -> int:
     """How many threads to use for so many pieces of work."""
     if n_jobs == 0 or not (n_jobs is None or isinstance(n_jobs, (int, np.integer))):
         raise ValueError(f"n_jobs={n_jobs!r} must be a whole number (-1 for all cores), or None")
+    if n_jobs is None and "joblib" not in sys.modules:  # where somebody may have said otherwise
+        return 1
+    from joblib import effective_n_jobs
+
     return int(min(effective_n_jobs(n_jobs), count))

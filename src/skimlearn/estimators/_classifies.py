@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.utils.metaestimators import available_if
 
+from skimlearn.estimators._contract import available_if
 from skimlearn.formulas.losses import Log
 
-__all__ = ["Classifies"]
+__all__ = ["Classifies", "has_probabilities"]
 
 
-def _has_probabilities(model: Any) -> bool:
+def has_probabilities(model: Any) -> bool:
+    """Whether the loss is one that gives probabilities; else an error says so."""
     if isinstance(model.loss, Log) or model.loss == "log":
         return True
     raise AttributeError(
@@ -66,7 +66,7 @@ class Classifies:
             return self.classes_[(scores > 0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class, for the log loss.
 
@@ -81,6 +81,8 @@ class Classifies:
         -------
         ndarray of shape (n, n_classes)
         """
+        from scipy.special import expit
+
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
@@ -91,7 +93,7 @@ class Classifies:
         even = np.full_like(probabilities, 1.0 / probabilities.shape[1])
         return np.divide(probabilities, sums, out=even, where=sums > 0)
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithm of the probability of each class, for the log loss.
 

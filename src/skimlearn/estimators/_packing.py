@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 from skimlearn.data.tensors import ModelError
-from skimlearn.formulas import losses
+from skimlearn.formulas import kernels, losses
 from skimlearn.result import Certificate, Progressive, Record, Result, Status
 
 __all__ = [
@@ -35,12 +35,14 @@ __all__ = [
 Array = NDArray[Any]
 Tensors = dict[str, Array]
 
-LOSSES = {cls: name for name, cls in losses.NAMES.items()}
+TABLES: dict[str, dict[str, Any]] = {"loss": losses.NAMES, "kernel": kernels.NAMES}
+FORMULAS = {cls: (kind, name) for kind, table in TABLES.items() for name, cls in table.items()}
 DTYPES = ("bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16",
           "uint32", "uint64")  # fmt: skip
 REMEDIES = {
     "callback": "set callback=None",
     "cv": "set cv to an integer or None",
+    "kernel": "use pickle, or a kernel of skimlearn; a new name does not change the fitted model",
     "loss": "set loss to the name of a loss of skimlearn, which leaves the predictions as they are",
     "random_state": "set random_state to an integer or None",
     "scoring": "set scoring to the name of a score or None",
@@ -81,11 +83,12 @@ def _pack(value: Any) -> Any:
         return _typed("dict", [[_pack(key), _pack(item)] for key, item in value.items()])
     if type(value) is np.ndarray and value.dtype.name in DTYPES:
         return _typed("array", [value.dtype.name, _pack(value.tolist())])
-    if type(value) in LOSSES:
+    if type(value) in FORMULAS:
+        kind, name = FORMULAS[type(value)]
         fields = {
             field.name: _pack(getattr(value, field.name)) for field in dataclasses.fields(value)
         }
-        return _typed("loss", [LOSSES[type(value)], fields])
+        return _typed(kind, [name, fields])
     raise _UnknownError
 
 
@@ -119,9 +122,11 @@ def _unpack(value: Any) -> Any:
         dtype, items = value
         if dtype in DTYPES:
             return np.array(_unpack(items), dtype=dtype)
-    if kind == "loss":
-        loss, fields = value
-        return losses.NAMES[loss](**{name: _unpack(field) for name, field in fields.items()})
+    if kind in TABLES:
+        formula, fields = value
+        numbers = {name: _unpack(field) for name, field in fields.items()}
+        if all(type(number) in (int, float) for number in numbers.values()):
+            return TABLES[kind][formula](**numbers)
     raise _UnknownError
 
 

@@ -30,7 +30,7 @@ PARAMETERS = """alpha : float, default=1e-4
         Bound on the p-norm of the weights.
     bias : {"free", "regularized", "none"}, default="free"
         The intercept: solved for exactly, regularised by ``alpha / 2 * b**2``, or absent.
-    solver : {"auto", "sgd", "asgd", "casgd", "pegasos", "pgs", "dual"}, default="auto"
+    solver : {"auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual"}, default="auto"
         "auto" is dual coordinate ascent, or Newton's method where that is quicker.
     tol : float or None, default=1e-3
         Stop when the duality gap is at most ``tol`` times the objective.

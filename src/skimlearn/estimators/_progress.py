@@ -51,6 +51,8 @@ class Progress:
             )
             if self.tol:
                 text += f" (target {self.tol * abs(record.primal):.2g})"
+            if note := getattr(record, "note", ""):  # of a cluster: rounds, bytes
+                text += f"  {note}"
         if self.lines:
             print(text, file=sys.stderr)
         elif seconds > PATIENCE and seconds - self.last > PAUSE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,15 @@ from skimlearn.estimators._packing import (
     unpack_result,
     unpack_texts,
 )
+from skimlearn.estimators._packing_support import unpack_support
 
-__all__ = ["FORMAT", "KEY", "LAYOUTS", "build"]
+__all__ = ["COMMAND", "FORMAT", "KEY", "LAYOUTS", "build", "layout_of"]
 
 Array = NDArray[Any]
 
 FORMAT = 1
 KEY = "skimlearn"  # of the description in the metadata
+COMMAND = "command"  # of the command line that made the model, if there was one
 PARTS = {"format", "version", "class", "parameters", "attributes", "results"}
 NAMES = "feature_names_in_"
 
@@ -47,6 +49,7 @@ class Layout:
     numbers: tuple[str, ...] = ()
     tables: dict[str, int] = field(default_factory=dict)  # name and number of axes
     weights: str = "coef_"
+    support: bool = False  # whether there are support rows, which the weights are those of
 
     @property
     def cls(self) -> type:
@@ -65,8 +68,20 @@ LAYOUTS = {
         Layout("LinearRegressorCV", "cv", False, ROWS, (), CHOSEN, TRIED),
         Layout("SublinearSVC", "sublinear", True),
         Layout("EnclosingBall", "ball", numbers=("offset_", "radius_"), weights="center_"),
+        Layout("KernelClassifier", "kernel", True, weights="dual_coef_", support=True),
     )
 }
+KERNEL_BALL = Layout(
+    "EnclosingBall", "ball", numbers=("offset_", "radius_", "_square", "_rounding"),
+    weights="dual_coef_", support=True,
+)  # fmt: skip
+
+
+def layout_of(name: str, parameters: Any) -> Layout | None:
+    """The layout of a class; a ball in the space of a kernel has one of its own."""
+    if name == "EnclosingBall" and isinstance(parameters, dict):
+        return LAYOUTS[name] if parameters.get("kernel") is None else KERNEL_BALL
+    return LAYOUTS.get(name)
 
 
 def build(tensors: Tensors, metadata: dict[str, str]) -> Any:
@@ -86,6 +101,8 @@ def build(tensors: Tensors, metadata: dict[str, str]) -> Any:
             raise ModelError(f"{name} is not finite: no prediction could be made")
     if layout.classifies:
         model.classes_ = unpack_classes(tensors, attributes)
+    if layout.support:
+        unpack_support(model, tensors, attributes)
     vectors = _set_weights(model, layout, tensors)
     for name, axes in layout.tables.items():
         setattr(model, name, _array(tensors, name, axes, finite=False))
@@ -95,6 +112,8 @@ def build(tensors: Tensors, metadata: dict[str, str]) -> Any:
             raise ModelError(f"{NAMES} has {len(names)} names for {model.n_features_in_} columns")
         setattr(model, NAMES, names)
     _set_results(model, layout, description["results"], tensors, vectors)
+    if metadata.get(COMMAND):
+        model.result_ = replace(model.result_, command=metadata[COMMAND])
     for what, left in (("attributes", attributes), ("arrays", tensors)):
         if left:
             raise ModelError(f"the {what} {str(sorted(left))[:200]} do not belong to this class")
@@ -118,9 +137,10 @@ def _check_description(metadata: dict[str, str]) -> tuple[dict[str, Any], Layout
     if set(description) != PARTS:
         raise ModelError(f"the description has the parts {str(sorted(description))[:200]}")
     name = description["class"]
-    if not isinstance(name, str) or name not in LAYOUTS:
+    layout = layout_of(name, description["parameters"]) if isinstance(name, str) else None
+    if layout is None:
         raise ModelError(f"the class {_text(name)} is not one of {sorted(LAYOUTS)}")
-    return description, LAYOUTS[name]
+    return description, layout
 
 
 def _parameters(description: dict[str, Any], layout: Layout) -> dict[str, Any]:
@@ -159,12 +179,13 @@ def _array(tensors: Tensors, name: str, axes: int, *, finite: bool = True) -> Ar
 
 def _set_weights(model: Any, layout: Layout, tensors: Tensors) -> Array:
     """Set the weights and biases; return the weight vectors as a matrix."""
-    weights = _array(tensors, layout.weights, 2 if layout.classifies else 1)
+    weights = _array(tensors, layout.weights, 2 if layout.classifies or layout.support else 1)
     vectors = np.atleast_2d(weights)
-    if vectors.shape[1] != model.n_features_in_:
+    what = "the number of support rows" if layout.support else "n_features_in_"
+    columns = len(model.support_) if layout.support else model.n_features_in_
+    if vectors.shape[1] != columns:
         raise ModelError(
-            f"{layout.weights} has {vectors.shape[1]} columns, but n_features_in_ is "
-            f"{model.n_features_in_}"
+            f"{layout.weights} has {vectors.shape[1]} columns, but {what} is {columns}"
         )
     setattr(model, layout.weights, weights)
     count = 1
@@ -176,7 +197,7 @@ def _set_weights(model: Any, layout: Layout, tensors: Tensors) -> Array:
             count = 1 if count == 2 else count
     if len(vectors) != count:
         raise ModelError(f"{layout.weights} has {len(vectors)} rows, but {count} are needed")
-    if layout.weights == "coef_":
+    if layout.name != "EnclosingBall":
         biases = _array(tensors, "intercept_", 1)
         if len(biases) != count:
             raise ModelError(f"intercept_ has {len(biases)} values, but {count} are needed")
@@ -191,7 +212,10 @@ def _set_results(model: Any, layout: Layout, packed: Any, tensors: Tensors, vect
         unpack_result(item, f"results.{k}", tensors, w)
         for k, (item, w) in enumerate(zip(packed, vectors, strict=True))
     ]
-    if any(r.x.shape != vectors[0].shape or r.p.shape != results[0].p.shape for r in results):
+    first = results[0]
+    if any(r.x.shape != first.x.shape or r.p.shape != first.p.shape for r in results) or (
+        first.x.shape != vectors[0].shape and not layout.support
+    ):
         raise ModelError("the vectors of the results differ in length")
     if layout.name != "EnclosingBall":
         model.results_ = results

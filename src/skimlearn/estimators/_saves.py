@@ -14,8 +14,9 @@ class Saves:
         """Write the fitted model to a file that `skimlearn.load` reads, a safetensors file.
 
         It holds the parameters, the fitted attributes and the results with their certificates, as
-        numbers and texts: no code, no data. The dual variables of the rows are stored if
-        ``warm_start`` is set. The file replaces a former one of that name when it is complete.
+        numbers and texts: no code, and no data but the support rows of a kernel. The dual variables
+        of the rows are stored if ``warm_start`` is set. The file replaces a former one of that name
+        when it is complete.
 
         Parameters
         ----------

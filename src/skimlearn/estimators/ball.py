@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows, own_values, squared_norms
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import lengths
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
+from skimlearn.estimators._contract import (
+    BaseEstimator,
+    ConvergenceWarning,
+    OutlierMixin,
+    assume_finite,
+    check_is_fitted,
+)
 from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
@@ -27,11 +30,14 @@ from skimlearn.result import Status
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.ball import enclosing_ball, squared_distances
 from skimlearn.solvers.kernel_ball import kernel_ball
+from skimlearn.solvers.kernel_sampled_qp import kernel_sampled_ball
 from skimlearn.solvers.soft_ball import soft_ball
 
 __all__ = ["EnclosingBall"]
 
 Vector = NDArray[np.float64]
+SOLVERS = ("auto", "working-set", "sampled")  # with a kernel
+ROUNDING = 16.0  # of a squared distance, in units of the last digit of the greatest k(x, x)
 
 
 class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
@@ -51,6 +57,10 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         The part of the rows that are outliers, from 0 (the ball holds all rows) to 0.5.
     eps : float, default=0.02
         By which part the squared radius may exceed the least one.
+    solver : {"auto", "working-set", "sampled"}, default="auto"
+        The algorithm for a kernel. "working-set", which "auto" is, reaches any eps; "sampled" draws
+        rows, and takes values of the kernel from a part of the entries, for an eps that is not
+        small. ``result_.solver`` says what was done.
     mode : {"las-vegas", "high-probability", "monte-carlo"}, default="las-vegas"
         A proof, bounds that fail with probability delta, or a promise that holds in half of all
         runs. The last two need contamination=0.
@@ -64,6 +74,8 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         Memory for values of a kernel.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the draws; without a kernel nothing is drawn with a contamination.
+    callback : callable or None, default=None
+        Called with a `Record` at every check; the fit stops when it returns something true.
 
     Attributes
     ----------
@@ -107,12 +119,14 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         coef0: float = 0.0,
         contamination: float = 0.1,
         eps: float = 0.02,
+        solver: str = "auto",
         mode: str = "las-vegas",
         delta: float = 0.05,
         max_reads: int | None = None,
         max_seconds: float | None = None,
         cache_bytes: int = 2**30,
         random_state: Any = None,
+        callback: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -120,12 +134,14 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         self.coef0 = coef0
         self.contamination = contamination
         self.eps = eps
+        self.solver = solver
         self.mode = mode
         self.delta = delta
         self.max_reads = max_reads
         self.max_seconds = max_seconds
         self.cache_bytes = cache_bytes
         self.random_state = random_state
+        self.callback = callback
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -159,7 +175,9 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
                 delattr(self, name)  # of a former fit
         if self.kernel is not None:
             return self._fit_kernel(X)
-        for name, value in (("gamma", "scale"), ("degree", 3), ("coef0", 0.0)):
+        for name, value in (
+            ("gamma", "scale"), ("degree", 3), ("coef0", 0.0), ("solver", "auto"),
+        ):  # fmt: skip
             if getattr(self, name) != value:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} has no meaning without a kernel: leave it at "
@@ -172,6 +190,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
                 eps=self.eps,
                 max_reads=self.max_reads,
                 max_seconds=self.max_seconds,
+                callback=self.callback,
             )
         else:
             self.result_ = enclosing_ball(
@@ -182,6 +201,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
                 max_reads=self.max_reads,
                 max_seconds=self.max_seconds,
                 random_state=int(seeds(self.random_state, 1)[0]),
+                callback=self.callback,
             )
         self._warn()
         self.center_ = self.result_.x
@@ -202,14 +222,18 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
                 f"mode={self.mode!r} is for kernel=None: with a kernel the answer always has a "
                 "proof; use mode='las-vegas'"
             )
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver={self.solver!r} must be one of {SOLVERS}")
+        solve = kernel_sampled_ball if self.solver == "sampled" else kernel_ball
         rows = as_rows(X, bounded=True)
         self.kernel_ = kernel_of(self, rows)
         table = KernelRows(rows, self.kernel_, self.cache_bytes)
-        self.result_ = kernel_ball(
+        self.result_ = solve(
             table,
             contamination=self.contamination,
             limits=Limits(eps=self.eps, max_reads=self.max_reads, max_seconds=self.max_seconds),
             seed=int(seeds(self.random_state, 1)[0]),
+            callback=self.callback,
         )
         self._warn()
         self.support_ = np.flatnonzero(self.result_.x)
@@ -227,6 +251,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
             if self.contamination > 0.0
             else scores.min()
         )
+        self._rounding = ROUNDING * float(np.finfo(table.dtype).eps * table.diagonal.max())
         self.radius_ = -self.offset_
         return self
 
@@ -260,9 +285,12 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_data(self, X, ABSENT, reset=False)
-        if not get_config()["assume_finite"]:
+        if not assume_finite():
             as_rows(X)  # nan and inf are found
-        return self._scores(X)
+        scores = self._scores(X)
+        if self.kernel is not None:  # rows on the sphere stay on it, whatever the order of sums
+            scores[np.abs(scores**2 - self.offset_**2) <= self._rounding] = self.offset_
+        return scores
 
     def _own_scores(self, X: Any) -> Vector:
         """The scores of the rows that the ball was made of; reading them is counted."""

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import check_array
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skimlearn.estimators._checks import check_classes, labels_of
+from skimlearn.estimators._checks import (
+    check_classes,
+    classes_of,
+    kind_of_classes,
+    labels_of,
+    one_column,
+)
 from skimlearn.estimators._classifies import Classifies
+from skimlearn.estimators._contract import ClassifierMixin
 from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.estimators._streams import EVERY, Learned, Streams
 from skimlearn.formulas.losses import Loss
@@ -151,7 +153,7 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
             classes, targets = np.arange(labels.shape[1]), list(labels.T)
             all_weights = [self._weigh(weights, (t > 0).astype(int), np.arange(2)) for t in targets]
         else:
-            classes = np.unique(y)
+            classes = classes_of(y)
             if len(classes) < 2:
                 raise ValueError(
                     f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of "
@@ -290,19 +292,21 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
     ) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
         """Checked rows, and either classes or a matrix of labels -1 and +1."""
         y = check_classes(y)
-        kind = type_of_target(y, input_name="y")
+        kind = kind_of_classes(y)
         if kind.startswith("continuous"):
             raise ValueError(
                 f"Unknown label type: {kind}. y holds numbers with fractions, which are no "
                 "classes: use LinearRegressor, or bin them"
             )
         if kind == "multilabel-indicator":
+            from sklearn.utils.validation import check_array, check_consistent_length
+
             X = self._check_data(X, reset=reset)
             dense = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
             labels = np.where(check_array(dense) > 0, 1.0, -1.0)
             check_consistent_length(X, labels)
             return X, np.empty(0), np.asfortranarray(labels)
-        y = column_or_1d(y, warn=True)
+        y = one_column(y)
         if kind not in ("binary", "multiclass"):
             raise ValueError(f"Unknown label type: {kind}. y must hold one class for each row")
         X, y = self._check_data(X, y, reset=reset)
@@ -325,12 +329,13 @@ def weigh(wanted: Any, weights: Vector, y: NDArray[Any], classes: NDArray[Any]) 
                 f"the classes {classes.tolist()}: remove them, or name classes that are yet "
                 "to come in partial_fit's parameter classes"
             )
-    try:
-        factors = compute_class_weight(wanted, classes=present, y=y)
-    except ValueError as error:
-        raise ValueError(
-            f"class_weight={wanted!r} must be a dict of numbers, 'balanced' or None"
-        ) from error
+        factors = np.array([wanted.get(c, 1.0) for c in present.tolist()])
+    elif isinstance(wanted, str) and wanted == "balanced":
+        factors = len(y) / (len(present) * np.bincount(np.searchsorted(present, y)))
+    else:
+        factors = np.empty(0, dtype=object)
+    if factors.dtype.kind not in "biuf":
+        raise ValueError(f"class_weight={wanted!r} must be a dict of numbers, 'balanced' or None")
     if not (np.isfinite(factors) & (factors >= 0.0)).all() or not factors.any():
         raise ValueError(
             f"class_weight={wanted!r} must hold finite numbers >= 0, and not only zeros"

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows
 from skimlearn.estimators._base import summary
-from skimlearn.estimators._checks import check_classes, check_data, labels_of, seeds, workers
+from skimlearn.estimators._checks import check_data, labels_of, one_class_each, seeds, workers
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._progress import Progress
+from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
 from skimlearn.estimators.classifier import one_against_rest, weigh
@@ -38,7 +37,7 @@ Vector = NDArray[np.float64]
 SOLVERS = ("auto", "working-set", "pegasos", "perceptron")
 
 
-class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
+class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
     """A support vector machine with a kernel that says how good it is.
 
     It minimises ``alpha / 2 ||h||^2 + mean hinge loss`` over the functions h of the kernel's
@@ -61,7 +60,8 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         Strength of the regularizer; ``C = 1 / (alpha * n)`` in LIBSVM's terms.
     kappa : float or None, default=None
         If given, it takes the place of alpha: the mean response of this part of the rows, the
-        worst ones, is maximised by a unit vector (the ``nu`` of scikit-learn's NuSVC).
+        worst ones, is maximised by a unit vector (the ``nu`` of scikit-learn's NuSVC). Weighted
+        rows count by their weights; solver "perceptron" knows no weights.
     bias : {"free", "none"}, default="free"
         The intercept: solved for exactly, or absent.
     solver : {"auto", "working-set", "pegasos", "perceptron"}, default="auto"
@@ -191,8 +191,7 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
         self
         """
         limits = self._limits()
-        y = column_or_1d(check_classes(labels_of(X, y)), warn=True)
-        check_classification_targets(y)
+        y = one_class_each(labels_of(X, y))
         X, y = check_data(self, X, y, reset=True)
         rows = as_rows(X, bounded=True)
         classes = np.unique(y)
@@ -258,12 +257,12 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
                 solve = kernel_pegasos if self.solver == "pegasos" else kernel_svm
                 every = np.ascontiguousarray(np.broadcast_to(weights, targets.shape))
                 return solve(table, targets, every, alpha=self.alpha, bias=self.bias, **shared)
-            if not (weights == 1.0).all():
-                raise ValueError(
-                    "kappa knows no weights of rows or classes: leave out sample_weight and "
-                    "class_weight, or use alpha"
-                )
             if self.solver == "perceptron":
+                if not (weights == weights[0]).all():
+                    raise ValueError(
+                        "solver='perceptron' knows no weights of rows or classes: leave out "
+                        "sample_weight and class_weight, or use solver='working-set'"
+                    )
                 return [
                     kernel_perceptron(
                         KernelRows(table.given, table.kernel, self.cache_bytes, table.threads),
@@ -271,7 +270,9 @@ class KernelClassifier(Saves, Classifies, ClassifierMixin, BaseEstimator):
                     )
                     for y in targets
                 ]  # fmt: skip
-            return kernel_margin(table, targets, kappa=self.kappa, bias=free, **shared)
+            return kernel_margin(
+                table, targets, kappa=self.kappa, bias=free, weights=weights, **shared
+            )
         finally:
             progress.close()
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
 from skimlearn.estimators._checks import check_numbers, labels_of
+from skimlearn.estimators._contract import RegressorMixin
 from skimlearn.estimators._parameters import PARAMETERS, documented
 from skimlearn.estimators._streams import EVERY, Learned, Streams
 from skimlearn.problem import check_weights

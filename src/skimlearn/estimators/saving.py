@@ -7,7 +7,7 @@ The file has the arrays of the model and, as the text "skimlearn" of its metadat
 ``version``           of the skimlearn that wrote the file
 ``class``             one of those that can be saved
 ``parameters``        those of the constructor
-``attributes``        fitted numbers, and the kinds of the arrays of texts
+``attributes``        fitted numbers, the kernel, and the kinds of the arrays of texts
 ``results``           for each weight vector: certificate, reads, status and more
 ====================  ======================================================================
 
@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from skimlearn.data._replacing import as_path, replacing
 from skimlearn.data.tensors import (
@@ -32,8 +31,18 @@ from skimlearn.data.tensors import (
     version,
     write_tensors,
 )
+from skimlearn.estimators._contract import check_is_fitted
 from skimlearn.estimators._packing import Tensors, pack, pack_classes, pack_result, pack_texts
-from skimlearn.estimators._restoring import FORMAT, KEY, LAYOUTS, NAMES, build
+from skimlearn.estimators._packing_support import pack_support
+from skimlearn.estimators._restoring import (
+    COMMAND,
+    FORMAT,
+    KEY,
+    LAYOUTS,
+    NAMES,
+    build,
+    layout_of,
+)
 
 __all__ = ["load", "save"]
 
@@ -90,32 +99,33 @@ def save(model: Any, path: Any) -> None:
     """Write a fitted model; what is written is read again before it takes its name."""
     as_path(path)
     tensors, description = _describe(model)
+    texts = {KEY: json.dumps(description, allow_nan=False)}
+    if model.result_.command:
+        texts[COMMAND] = model.result_.command
     with replacing(path) as file:
-        write_tensors(file, tensors, {KEY: json.dumps(description, allow_nan=False)})
+        write_tensors(file, tensors, texts)
         build(*read_open_tensors(file))
 
 
 def _describe(model: Any) -> tuple[Tensors, dict[str, Any]]:
-    layout, cls = LAYOUTS.get(type(model).__name__), type(model)
+    cls, parameters = type(model), model.get_params(deep=False)
+    layout = layout_of(cls.__name__, parameters)
     if layout is None or layout.cls is not cls:
         raise ModelError(
             f"a model of the class {cls.__qualname__} can't be saved: the classes are "
             f"{sorted(LAYOUTS)}"
         )
     check_is_fitted(model)
-    parameters = model.get_params(deep=False)
-    if parameters.get("kernel") is not None:
-        raise ModelError(
-            f"a model of the class {cls.__qualname__} with a kernel can't be saved: set kernel=None"
-        )
     tensors: Tensors = {}
     attributes: dict[str, Any] = {}
     for name in (*layout.counts, *layout.flags, *layout.numbers):
         attributes[name] = pack(getattr(model, name), name)
+    if layout.support:
+        pack_support(model, tensors, attributes)
     weights = _floats(model, layout.weights, tensors)
     for name in layout.tables:
         _floats(model, name, tensors)
-    if layout.weights == "coef_":
+    if layout.name != "EnclosingBall":
         tensors["intercept_"] = np.atleast_1d(_floats(model, "intercept_", tensors))
     if layout.classifies:
         pack_classes(np.asarray(model.classes_), tensors, attributes)

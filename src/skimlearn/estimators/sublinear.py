@@ -10,24 +10,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle
 from skimlearn.data.store import Store
 from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
-from skimlearn.estimators._checks import check_classes, check_data, labels_of, seeds, workers
+from skimlearn.estimators._checks import check_data, labels_of, one_class_each, seeds, workers
 from skimlearn.estimators._classifies import Classifies
+from skimlearn.estimators._contract import BaseEstimator, ClassifierMixin, ConvergenceWarning
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.estimators.classifier import one_against_rest
 from skimlearn.result import Result, Status
-from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._margin_skim import MODES
+from skimlearn.solvers._limits import Limits, check_promise
 from skimlearn.solvers._source import Source, as_source, longest_row
 from skimlearn.solvers.choose_margin import SOLVERS, MarginRun
 from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
@@ -184,8 +180,7 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        y = column_or_1d(check_classes(labels_of(X, y)), warn=True)
-        check_classification_targets(y)
+        y = one_class_each(labels_of(X, y))
         given = X
         if isinstance(X, Oracle | Matrix):
             if len(y) != X.shape[0]:
@@ -228,14 +223,9 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
         """Refuse bad parameters before anything is read, as the user wrote them."""
         if self.bias not in BIASES:
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
-        if self.mode not in MODES:
-            raise ValueError(f"mode={self.mode!r} must be one of {MODES}")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r} must be one of {SOLVERS}")
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"delta={self.delta!r} must lie between 0 and 1")
-        if not (isinstance(self.batch_size, int | np.integer) and self.batch_size >= 1):
-            raise ValueError(f"batch_size={self.batch_size!r} must be a positive integer")
+        check_promise(self.mode, self.delta, batch_size=self.batch_size)
         check_slack(self.nu, self._kappa())
         self._limits(1.0, 1)
 
