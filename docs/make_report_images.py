@@ -45,6 +45,7 @@ def entries():
         model = LinearClassifier(loss, solver=solver, alpha=1e-3, max_epochs=200, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # Pegasos takes its time
+            model.fit(X[:50], y[:50])  # so that the time of the next fit has no compiling in it
             model.fit(X, y)
             errors = error_curve(model, X, y, X_test, y_test)
         path = None

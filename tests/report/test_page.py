@@ -423,6 +423,15 @@ def test_a_ball_has_a_page():
     assert "Largest weights" not in found.text
 
 
+def test_a_kernel_classifier_has_a_page():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = skimlearn.KernelClassifier(alpha=1e-2, random_state=0).fit(X, X[:, 0] > 0.0)
+    found = Reader(model.report(X=X, y=X[:, 0] > 0.0))
+    assert "solver working-set" in found.text
+    assert "test: accuracy" in found.text
+    assert "Largest weights" not in found.text
+
+
 # ---------------------------------------------------------------------------------- in notebooks
 
 

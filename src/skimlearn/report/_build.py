@@ -32,7 +32,7 @@ def build(entries: Sequence[Entry], title: str) -> str:
         + _section("Figures", tables["figures"])
         + _convergence(entries, data)
         + _chart(data, "margins", "Margins", MARGINS)
-        + _section("Largest weights", tables["weights"])
+        + _section(_weights_title(entries), tables["weights"])
         + _chart(data, "path", "Regularization path", PATH)
         + _chart(data, "search", "Search for alpha", SEARCH)
         + _test(data, tables)
@@ -49,6 +49,12 @@ def build(entries: Sequence[Entry], title: str) -> str:
         f'<script type="application/json" id="data">{_json(data)}</script>\n'
         f"<script>{_plotly()}</script>\n<script>{_asset('page.js')}</script></body></html>\n"
     )
+
+
+def _weights_title(entries: Sequence[Entry]) -> str:
+    """What the vectors are: the answer of a function may be a centre, or a strategy."""
+    bare = any(entry.estimator is None for entry in entries)
+    return "Largest entries of the answer" if bare else "Largest weights"
 
 
 MARGINS = (

@@ -78,7 +78,7 @@ def repeat(entries: Sequence[Entry]) -> str:
     for k, entry in enumerate(entries):
         head = tag("h3", named(entry, k)) if len(entries) > 1 else ""
         note = ""
-        if entry.command is None and _unseeded(entry.estimator):
+        if not entry.line and _unseeded(entry.estimator):
             note = tag(
                 "p", "No seed was set (random_state): another run draws other numbers.",
                 class_="note",
@@ -94,8 +94,8 @@ def _unseeded(model: Any) -> bool:
 
 
 def _command(entry: Entry) -> str:
-    if entry.command is not None:
-        return entry.command
+    if entry.line:
+        return entry.line
     if entry.estimator is None:
         return "No command is known for a bare result: give Entry(..., command=...)."
     name = type(entry.estimator).__name__

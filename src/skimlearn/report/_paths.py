@@ -13,6 +13,21 @@ from skimlearn.report._axes import axes_of, finish
 __all__ = ["PathDisplay"]
 
 
+PARAMETERS = ("loss", "p", "radius", "bias", "solver", "tol", "max_epochs", "max_seconds")
+
+
+def path_of(estimator: Any, X: Any, y: Any, alphas: Any = 11) -> Path:
+    """The path of the problem that a model has the parameters of."""
+    given = estimator.get_params()
+    if "alpha" not in given or not set(PARAMETERS) <= set(given):
+        raise TypeError(
+            f"a path is one of LinearClassifier or LinearRegressor, not of "
+            f"{type(estimator).__name__}"
+        )
+    chosen = {name: given[name] for name in PARAMETERS}
+    return regularization_path(X, y, alphas=alphas, random_state=given["random_state"], **chosen)
+
+
 class PathDisplay:
     """Weights along a regularization path, from strong regularization to weak.
 
@@ -103,21 +118,10 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        given = estimator.get_params()
-        names = ("loss", "p", "radius", "bias", "solver", "tol", "max_epochs", "max_seconds")
-        if "alpha" not in given or not set(names) <= set(given):
-            raise TypeError(
-                f"a path is one of LinearClassifier or LinearRegressor, not of "
-                f"{type(estimator).__name__}"
-            )
-        chosen = {name: given[name] for name in names}
         columns = getattr(X, "columns", None)
         if feature_names is None and columns is not None:
             feature_names = [str(column) for column in columns]
-        rows = np.asarray(X) if columns is not None else X
-        path = regularization_path(
-            rows, y, alphas=alphas, random_state=given["random_state"], **chosen
-        )
+        path = path_of(estimator, np.asarray(X) if columns is not None else X, y, alphas)
         return cls(path, feature_names=feature_names).plot(**options)
 
     def plot(self, *, ax: Any = None, most: int = 10, **style: Any) -> PathDisplay:

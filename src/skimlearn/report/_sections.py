@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._words import amount, apart, duration, number, percent
+from skimlearn._words import ROUNDING, amount, apart, duration, number, percent
 from skimlearn.report._quality import Quality
 from skimlearn.report.entry import Entry
-from skimlearn.result import ROUNDING
 
 __all__ = [
     "cards",

@@ -40,7 +40,8 @@ class Entry:
     feature_names : sequence of str or None
         The names of the columns; None: those that the model learned from, or their numbers.
     command : str or None
-        What to run to get the same; None: the lines of Python that make such a model.
+        What to run to get the same; None: the command line of ``skim`` that made the model, or the
+        lines of Python that make such a one.
 
     Examples
     --------
@@ -86,6 +87,11 @@ class Entry:
     def result(self) -> Result:
         """The result; sums where several problems were solved."""
         return self.model if isinstance(self.model, Result) else self.model.result_
+
+    @property
+    def line(self) -> str:
+        """The command that makes the same, or nothing if none is known."""
+        return self.result.command if self.command is None else self.command
 
     @property
     def estimator(self) -> Any:

@@ -55,7 +55,9 @@
     data.runs.forEach((runs, k) => {
       if (state.y === "error") {
         const one = data.errors[k];
-        if (one) traces.push(line(one[state.x], one.error, k, { name: title(k) }));
+        if (!one) return;
+        const x = one[state.x], order = x.map((_, i) => i).sort((i, j) => x[i] - x[j]); // each point is a fit of its own
+        traces.push(line(order.map((i) => x[i]), order.map((i) => one.error[i]), k, { name: title(k) }));
         return;
       }
       runs.forEach((run, r) => {
@@ -94,7 +96,7 @@
   function path() {
     const traces = [];
     data.path.forEach((one, k) => one && one.lines.forEach((l, r) => traces.push(
-      line(one.alphas, l.weights, r, { name: title(k, l.label), line: { color: color(r), width: 2, dash: dashes[k % 4] } }))));
+      line(one.alphas, l.weights, r, { name: title(k, l.label), line: { color: color(r), width: 2, dash: dashes[(k + Math.floor(r / 8)) % 4] } }))));
     return draw("path", traces, logAxis("alpha", traces, "x", { autorange: "reversed" }), axis("weight"));
   }
 
