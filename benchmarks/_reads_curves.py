@@ -12,7 +12,7 @@ tail   the mean of the later ones (half to three quarters of them)
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +49,7 @@ class Setting:
     value: float  # alpha, kappa (0: hard margin) or nu
     batch: int = 1
     rate: float = 1.0
+    more: dict = field(default_factory=dict)  # settings of `Tracking`
 
     def __str__(self):
         kind = {"simba-nu": "nu", "simba": "kappa", "tracking": "kappa"}.get(self.solver, "alpha")
@@ -143,6 +144,7 @@ class SkimRun(Run):
             cap=min(1.0, 1.0 / (kappa * n)) if kappa > 0.0 else 1.0,
             nu=setting.value if setting.solver == "simba-nu" else 0.0,
             rate=setting.rate,
+            **setting.more,
         )
         self.problem, self.matrix = problem, matrix
         self.rng = np.random.default_rng(seed)

@@ -195,10 +195,17 @@ def _digits(folder, one, other, most_rows):
 
 
 def _text(path, most_rows):
-    """Counts to tf-idf; columns with fewer than five rows to learn from are dropped."""
-    X, y = _read(path, most_rows + most_rows // 4)
-    counts = X[:most_rows]
-    known = np.bincount(counts.indices, minlength=X.shape[1]) >= 5
+    return text_task(path, most_rows, tests=most_rows // 4, least=5)
+
+
+def text_task(path, train, *, tests=None, least=1):
+    """Counts to tf-idf; columns with fewer rows to learn from than ``least`` are dropped.
+
+    So many rows to learn from and to test on, drawn at random; None: all others are for tests.
+    """
+    X, y = _read(path, 10**9 if tests is None else train + tests)
+    counts = X[:train]
+    known = np.bincount(counts.indices, minlength=X.shape[1]) >= least
     weigh = TfidfTransformer(sublinear_tf=True).fit(counts[:, known])
-    train, test = (sp.csr_array(weigh.transform(Z[:, known])) for Z in (counts, X[most_rows:]))
-    return Task(path.name.split("_")[0], train, y[:most_rows], test, y[most_rows:])
+    rows, others = (sp.csr_array(weigh.transform(Z[:, known])) for Z in (counts, X[train:]))
+    return Task(path.name.split("_")[0], rows, y[:train], others, y[train:])

@@ -101,17 +101,31 @@ def store(folder, lines, plots, seconds):
     figure.savefig(folder / "plots.png", dpi=80)
 
 
-def draw(axis, plot):
-    """Means of frequencies; else medians, with quartiles around them."""
+def curves_of(plot):
+    """The lines of a plot, and what is around them: x, line and, if it has any, low and high.
+
+    Means of frequencies; else medians, with quartiles around them.
+    """
+    found = {}
     for name, (x, values) in plot.curves.items():
         values = np.asarray(values, dtype=float)
         known = ~np.isnan(values).any(axis=0)
         x, values = np.asarray(x)[known], values[:, known]
-        frequency = plot.y_label.startswith("part of")
-        line = values.mean(axis=0) if frequency else np.median(values, axis=0)
+        if plot.y_label.startswith("part of"):
+            found[name] = {"x": x, "line": values.mean(axis=0)}
+        else:
+            low, line, high = np.percentile(values, (25, 50, 75), axis=0)
+            found[name] = {"x": x, "line": line, "low": low, "high": high}
+    return found
+
+
+def draw(axis, plot, curves=None):
+    """The curves of a plot, or those that `curves_of` found before."""
+    for name, curve in (curves or curves_of(plot)).items():
+        x, line = np.asarray(curve["x"]), np.asarray(curve["line"])
         (drawn,) = axis.plot(x, line, marker="o", markersize=3, label=name)
-        if not frequency:
-            low, high = np.percentile(values, (25, 75), axis=0)
+        if "low" in curve:
+            low, high = curve["low"], curve["high"]
             axis.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
         if name in plot.slopes:
             reference = line[-1] * (x / x[-1]) ** plot.slopes[name]

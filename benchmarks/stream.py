@@ -180,6 +180,7 @@ LEARNERS = {
     "text": lambda rows: (write_text(rows, os.devnull), {}),
     "skim-asgd": lambda rows: skim(rows, solver="asgd"),
     "skim-sgd": lambda rows: skim(rows, solver="sgd"),
+    "skim-ftrl": lambda rows: skim(rows, solver="ftrl"),
     "skim-pegasos": lambda rows: skim(rows, solver="pegasos", average="last"),
     "sklearn-sgd": lambda rows: sklearn(rows),
     "sklearn-asgd": lambda rows: sklearn(rows, average=True),

@@ -4,6 +4,7 @@
     python benchmarks/race --setup ENVIRONMENTS              # makes environments with all peers
     python benchmarks/race --environments ENVIRONMENTS --data FOLDER --out RESULTS
     python benchmarks/race --show RESULTS                    # table and pictures again, no runs
+    python benchmarks/race --show RESULTS --out docs         # the same as a page of documentation
 
 All minimise  alpha / 2 ||w||^2 + mean loss  without a bias. Measured is the least time at which a
 solver reaches
@@ -55,7 +56,7 @@ def parse(arguments=None):
     add("--budget", type=float, default=20.0, help="seconds of a fit")
     add("--patience", type=float, default=10.0, help="times the best time, to the last target")
     add("--quick", action="store_true", help="spam, sparse, dense and line; alpha 1e-4; one turn")
-    add("--out", type=Path, default=Path("race-results"), help="folder for the results")
+    add("--out", type=Path, help="folder for the results; default: race-results")
     add("--cache", type=Path, default=cache_folder(), help="folder for problems and optima")
     add("--environments", type=Path, help="folder made by --setup")
     add("--setup", type=Path, metavar="FOLDER", help="make the environments of the peers, and end")
@@ -150,8 +151,13 @@ def main():
     elif options.setup:
         missing = environments.set_up(options.setup)
         print("not installed: " + (", ".join(missing) or "none"))
+    elif options.show and options.out:
+        from race import page
+
+        page.write(options.show, options.out, options.clock)
     elif options.show:
         write(options.show, options.clock)
         print((options.show / "table.md").read_text())
     else:
+        options.out = options.out or Path("race-results")
         race(options)
