@@ -16,7 +16,7 @@ export MPLBACKEND := Agg
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint tests pure format guard docs clean
+.PHONY: help demo test lint tests pure format guard docs experiments clean
 
 help:
 	@echo "make demo    train on the bundled mail corpus, compare with scikit-learn, write demo.png"
@@ -25,6 +25,7 @@ help:
 	@echo "make format  put the source in the standard form"
 	@echo "make guard   whether a hot kernel has become slower (AGAINST=folder: than in that checkout)"
 	@echo "make docs    the documentation as a site, in build/site"
+	@echo "make experiments    what the papers found, measured again (DATA=folder, QUICK=1, OUT=folder)"
 	@echo "make clean   remove the environment, caches and output"
 	@echo
 	@echo "PYTHON=python3.12 chooses the interpreter of a new environment, JOBS=4 the test processes."
@@ -56,15 +57,25 @@ format: $(READY)
 guard: $(READY)
 	$(RUN) benchmarks/guard.py $(if $(AGAINST),--against $(AGAINST))
 
-# The site builds without a network, and any warning is an error.
+# The site builds without a network, and any warning is an error (unless --quiet, which counts none).
 docs: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
 	@echo "wrote build/site/index.html; to search it: $(RUN) -m http.server --directory build/site"
+
+# One command each; what needs a data set that is not there says so and takes another. Results go to
+# build/experiments; OUT=docs/experiments writes those of the documentation.
+EXPERIMENTS := $(wildcard experiments/[a-z]*.py)
+experiments: $(READY)
+	@for file in $(EXPERIMENTS); do \
+		echo "== $$file"; \
+		$(RUN) $$file $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(if $(QUICK),--quick) \
+			|| exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist .coverage htmlcov demo.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests tools examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools examples benchmarks experiments docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment that lacks pip (an interrupted start, a Python that was removed) is made anew.
 $(READY): pyproject.toml

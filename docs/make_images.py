@@ -2,9 +2,9 @@
 
     python docs/make_images.py
 
-writes ``docs/images/certificate.png``, ``docs/images/solvers.png`` and, from made points,
-``docs/images/kernels.png``. Cost is counted in entries
-read, not in seconds, so that the pictures come out the same on every machine.
+writes ``certificate.png``, ``band.png``, ``solvers.png`` and, from made points, ``kernels.png`` to
+``docs/images``. Cost is counted in entries read, not in seconds, so that the pictures come out the
+same on every machine.
 """
 
 import warnings
@@ -62,6 +62,25 @@ def draw_certificate(X, y):
     right.set_title("... whose width is the certified gap", fontsize=11)
     right.legend(fontsize=9)
     save(figure, "certificate.png")
+
+
+def draw_band(X, y):
+    """The same for the first page, where it has to be seen at a glance."""
+    passes, primal, dual = history(X, y, loss="hinge", tol=1e-4)
+    figure, axes = plt.subplots(figsize=(5.2, 3.3), layout="constrained")
+    axes.fill_between(passes, dual, primal, color="C0", alpha=0.2, lw=0)
+    axes.plot(passes, primal, "C0-o", ms=4, lw=2)
+    axes.plot(passes, dual, "C3-o", ms=4, lw=2)
+    axes.annotate("what you have", (passes[0], primal[0]), (14, -2), textcoords="offset points",
+                  color="C0", fontsize=12)  # fmt: skip
+    axes.annotate("what nobody can beat", (passes[0], dual[0]), (14, -10),
+                  textcoords="offset points", color="C3", fontsize=12)  # fmt: skip
+    axes.annotate("the optimum is in between", (passes[1], primal[-1]), (30, 34),
+                  textcoords="offset points", fontsize=12, ha="left",
+                  arrowprops={"arrowstyle": "->", "color": "gray"})  # fmt: skip
+    axes.set(xlim=(passes[0] - 0.2, 16), ylim=(0.5 * dual[0], 1.1 * primal[0]), ylabel="objective")
+    axes.set_xlabel("passes over the data (a support vector machine on 6,046 mails)")
+    save(figure, "band.png")
 
 
 def note(axes, text, height):
@@ -143,6 +162,7 @@ def main():
     X, y = load_spam()
     with plt.rc_context(STYLE):
         draw_certificate(X, y)
+        draw_band(X, y)
         draw_solvers(X, y)
         draw_kernels()
 

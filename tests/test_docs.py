@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,5 +60,39 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), link
 
 
+FILES = [
+    path.relative_to(ROOT).as_posix()
+    for folder in ("src", "tests", "tools", "docs", "examples", "benchmarks", "experiments")
+    for path in (ROOT / folder).glob("**/*.py")
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_that_are_named_exist(page):
+    brought = {"loaders.py"}  # by the user, beside data
+    named = set(re.findall(r"`(?:python )?([\w/]+\.py)\b", page.read_text(encoding="utf-8")))
+    for file in named - brought:
+        assert any(f"/{path}".endswith(f"/{file}") for path in FILES), file
+
+
+def test_every_solver_has_its_mathematics():
+    pages = [page for page in PAGES if "docs/algorithms" in page.as_posix()]
+    named = "".join(page.read_text(encoding="utf-8") for page in pages)
+    solvers = {path.name for path in (ROOT / "src/skimlearn/solvers").glob("[a-z]*.py")}
+    solvers -= {"choose.py", "margin.py"}  # doors, without any mathematics
+    assert sorted(file for file in solvers if f"{file}`" not in named) == []
+
+
 def test_readme_has_code():
     assert any(name(page) == "README.md" and blocks(page) for page in PAGES)
+
+
+def test_the_picture_of_the_layers_is_that_of_the_linter():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    layers = [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+    picture = (ROOT / "docs" / "images" / "layers.svg").read_text(encoding="utf-8")
+    rows = {}
+    for height, word in re.findall(r'<text class="n" x="[\d.]+" y="(\d+)"[^>]*>(\w+)<', picture):
+        rows.setdefault(int(height), set()).add(word)
+    assert [rows[height] for height in sorted(rows)] == layers[1:]  # but for __main__

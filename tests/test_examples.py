@@ -1,5 +1,6 @@
 """The examples do what they say; those that take long are run on a part of their data."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -7,6 +8,45 @@ import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+SHORT = {  # what their output must have in it
+    "certified_svm": r"Accuracy on other mails: 9[78]\.\d%\.",
+    "game": r"we win 0\.4\d to 0\.4\d fields on average, proven from 1?\d% of",
+    "larger_than_memory": r"After one pass over the text: 9[67]\.\d%\.",
+    "novelty": r"ball: within 0\.\d\d% of the smallest, (99|100)\.\d% of other digits are new",
+    "own_loss": r"q=0.9: (89|90)\.\d% of the targets are below the line; the target gap was",
+    "robust_regression": r"squared +slope 0\.9\d+ .*\nHuber +slope 0\.5[0-4]\d ",
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_examples(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    script = EXAMPLES / f"{name}.py"
+    runpy.run_path(str(script), run_name="__main__")
+    said = capsys.readouterr().out
+    assert re.search(SHORT[name], said), said
+    pictures = re.findall(r"wrote (\S+)", said)
+    assert [path.name for path in tmp_path.iterdir()] == pictures
+    assert len(script.read_text(encoding="utf-8").splitlines()) < 60
+
+
+def test_every_example_is_run():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SHORT, "demo", "priced_features"}
+
+
+def test_the_demo(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    example = runpy.run_path(str(EXAMPLES / "demo.py"), run_name="example")
+    scope = example["main"].__globals__
+    monkeypatch.setitem(scope, "REPEATS", 1)
+    monkeypatch.setitem(scope, "PASSES", scope["PASSES"][:3])
+    example["main"]()
+    said = capsys.readouterr().out
+    assert "skimlearn stopped because the target gap was reached." in said
+    assert float(re.search(r"skimlearn LinearClassifier +(0\.\d+)", said)[1]) > 0.97
+    assert (tmp_path / "demo.png").stat().st_size > 10_000
 
 
 @pytest.fixture

@@ -51,6 +51,14 @@ def test_a_race_from_the_command_line(tmp_path):
     assert "| tiny | hinge | 0.01 | 1 |" in text
     assert "| celer |" in text
     assert (tmp_path / "out" / "ratios.png").exists()
+    done = start("--show", tmp_path / "out", "--out", tmp_path / "docs")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "docs" / "race.md").read_text()
+    assert "Machine: cpu" in page and "Versions: python" in page  # noqa: PT018
+    assert str(tmp_path) not in page
+    for name in ("race_ratios.png", "race_curves.png"):
+        assert f"images/{name}" in page
+        assert (tmp_path / "docs" / "images" / name).exists()
 
 
 def test_missing_data_are_named(tmp_path):
