@@ -95,7 +95,7 @@ def test_statuses_say_why_in_words():
     assert all(" " in reason for reason in reasons)
 
 
-def test_result_prints_no_history():
+def test_a_result_prints_in_a_few_lines():
     result = Result(
         x=np.zeros(2),
         bias=0.0,
@@ -108,5 +108,10 @@ def test_result_prints_no_history():
         history=[Record(1.0, 0.1, 4, 1.0, 0.5)],
     )
     assert "history" not in repr(result)
+    assert "array" not in repr(result)
+    assert str(result).splitlines()[0].endswith(f"It stopped because {Status.EPOCHS.value}.")
+    assert "gap: 0.5" in str(result).splitlines()
+    assert "<td" in result._repr_html_()
+    assert "0.5" in result._repr_html_()
     assert "Certificate(primal=1.0, dual=0.5, " in repr(result)
     assert result.solver == ""

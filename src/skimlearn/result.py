@@ -269,11 +269,14 @@ class Result:
     >>> result = LinearRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]).result_
     >>> result.status
     <Status.CONVERGED: 'the target gap was reached'>
+    >>> print(result)
+    The answer has the value ... This is proven. It stopped because the target gap was reached.
+    value: ...
     """
 
-    x: NDArray[np.float64]
+    x: NDArray[np.float64] = field(repr=False)
     bias: float
-    p: NDArray[np.float64]
+    p: NDArray[np.float64] = field(repr=False)
     certificate: Certificate
     reads: Reads
     seconds: float
@@ -308,10 +311,26 @@ class Result:
         write(entry, path)
         return None
 
+    def __str__(self) -> str:
+        """The certificate in words, and what it cost."""
+        lines = [f"{name}: {text}" for name, text in self._facts().items()]
+        return "\n".join([self._words(), *lines])
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
+        rows = "".join(
+            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+            for name, text in self._facts().items()
+        )
+        return f"<div><p>{html.escape(self._words())}</p><table>{rows}</table></div>"
+
+    def _words(self) -> str:
+        return f"{self.certificate.words} It stopped because {self.status.value}."
+
+    def _facts(self) -> dict[str, str]:
         value, bound = apart(self.certificate.primal, self.certificate.dual)
-        lines = {
+        facts = {
             "value": value,
             "bound of the optimum": bound,
             "gap": number(max(self.certificate.gap, 0.0)),
@@ -323,14 +342,8 @@ class Result:
         }
         if not math.isfinite(self.certificate.primal):
             for name in ("value", "bound of the optimum", "gap"):
-                del lines[name]
-        rows = "".join(
-            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
-            for name, text in lines.items()
-        )
-        said = html.escape(f"{self.certificate.words} It stopped because {self.status.value}.")
-        return f"<div><p>{said}</p><table>{rows}</table></div>"
+                del facts[name]
+        return facts
 
 
 @dataclass(frozen=True)

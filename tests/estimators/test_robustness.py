@@ -171,6 +171,15 @@ def test_zero_matrix(make, y, solver, kind):
         assert model.result_.certificate.primal == pytest.approx(best)
 
 
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber", "epsilon_insensitive"])
+@pytest.mark.parametrize("target", [0.0, 1.0, -3.3, 1e6])
+def test_targets_that_are_all_alike(loss, target):
+    model = LinearRegressor(loss).fit(X, np.full(N, target))  # no warning: it has converged
+    assert model.result_.status is Status.CONVERGED
+    assert model.result_.epochs < 50
+    assert model.predict(X) == pytest.approx(np.full(N, target), abs=0.11)
+
+
 @both
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

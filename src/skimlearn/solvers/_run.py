@@ -161,6 +161,7 @@ class Run:
         self.solver = ""
         # the first answers cost no reads: zero weights, and zero dual variables
         self.answer, self.dual = certificates.at_zero(problem)
+        self.rounding = _rounding(problem)
         if start is not None:
             if start.w.shape != (problem.d,):
                 raise ValueError(
@@ -175,6 +176,8 @@ class Run:
         last_visit = self.visits + epochs * self.problem.n if epochs is not None else None
         try:
             while self.status is None and (last_visit is None or self.visits < last_visit):
+                if self._is_exact():  # zero weights may be
+                    break
                 self.status = self._epoch()
                 if method.finished:
                     break
@@ -295,8 +298,14 @@ class Run:
         self.dual = self.dual._replace(a=np.ascontiguousarray(self.dual.a))
 
     def _reached(self) -> bool:
-        target = self.budget.gap
-        return target is not None and self.certificate.relative_gap <= target
+        target, certificate = self.budget.gap, self.certificate
+        if target is None:
+            return False
+        return certificate.relative_gap <= target or self._is_exact()
+
+    def _is_exact(self) -> bool:
+        """Whether the gap is less than what the rounding of predictions makes."""
+        return self.certificate.gap < self.rounding
 
     def _stalled(self, before: float) -> bool:
         """Whether the gap is at the level of rounding and no longer falls."""
@@ -314,3 +323,12 @@ class Run:
             primal=self.answer.value,
             dual=self.dual.value if math.isfinite(self.dual.value) else -math.inf,
         )
+
+
+def _rounding(problem: Problem) -> float:
+    """What the rounding of predictions costs: an optimum of zero has no relative gap."""
+    if problem.loss.labels:
+        return 0.0  # with two classes and a positive alpha the optimum is not zero
+    far = float(max(abs(problem.y.min()), abs(problem.y.max())))
+    value = problem.loss.value
+    return max(0.0, float(value(far * (1.0 + 2.0**-50), far)) - float(value(far, far)))
