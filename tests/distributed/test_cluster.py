@@ -308,6 +308,8 @@ def test_a_checkpoint_goes_on_to_the_same_bits(client, tmp_path):
         DaskLinearClassifier(**options | {"max_epochs": 8}).fit(*blocks(X, y), checkpoint=path)
     model = DaskLinearClassifier(**options).fit(*blocks(X, y), checkpoint=path, resume=True)
     np.testing.assert_array_equal(model.coef_, whole.coef_)
+    np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+    assert model.result_.certificate == whole.result_.certificate
     assert len(model.result_.history) < len(whole.result_.history)
     with pytest.raises(ModelError, match="alpha"):
         DaskLinearClassifier(**options | {"alpha": 1.0}).fit(

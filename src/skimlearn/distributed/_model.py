@@ -155,7 +155,8 @@ class DaskModel(LinearModel):
 
         def one(k: int) -> Result:
             mine = team.fork() if count > 1 else team
-            options = {"kind": self.solver} if SOLVERS[self.solver] is Mixing else {}
+            mixes = SOLVERS[self.solver] is Mixing
+            options = {"kind": self.solver} if mixes else {"tol": budget.gap}
             method = SOLVERS[self.solver](
                 mine, specs[k], int(seed[k]), epochs=int(self.local_epochs), **options
             )

@@ -85,10 +85,10 @@ class _Loop:
             while status is None:
                 self.team.settle()
                 self.method.advance()
+                if self.method.rounds % self.every == 0:
+                    self._keep()
                 self._check()
                 status = self._status()
-                if status is None and self.method.rounds % self.every == 0:
-                    self._keep()
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         assert status is not None
@@ -101,10 +101,7 @@ class _Loop:
             arrays = self.method.dump()
             if self.checkpoint is not None:
                 self.checkpoint.write(self.spec, self.team.count, arrays)
-            states = self.method.states
             self.method.restore(arrays)
-            if self.bound is not None and self.bound[1] is states:
-                self.bound = (self.bound[0], self.method.states)
 
     def _check(self) -> None:
         answer = self.method.check()

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import combine, responses
-from skimlearn.distributed._certify import Answer, Biases, checked
+from skimlearn.data.rows import responses
+from skimlearn.distributed._certify import Answer, Biases, Query, asked, certify, judged
 from skimlearn.distributed._parcel import Parcel
 from skimlearn.distributed._pieces import Piece, Spec
+from skimlearn.distributed._team import summed
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.solvers import choose
 from skimlearn.solvers._run import Start
@@ -96,13 +97,17 @@ def slopes(piece: Piece, *, spec: Spec, w: Vector, b: float) -> Vector:
     return certificates.slopes(problem, certificates.Primal(w, b, 0.0, z))
 
 
-def weighed(piece: Piece, a: Vector, *, spec: Spec) -> Parcel:
-    """What the variables add to theta, and their sums."""
-    problem = piece.problem(spec)
-    theta = np.zeros(spec.d)
-    weighted = a * problem.weights
-    combine(problem.rows, weighted / (spec.alpha * spec.n), theta)
-    return Parcel.of(theta, [float(weighted[a > 0.0].sum()), float(weighted.sum())])
+def weighed(piece: Piece, a: Vector, *, spec: Spec) -> tuple[None, Parcel]:
+    """The sums of the positive variables, and of all."""
+    weighted = a * piece.problem(spec).weights
+    return None, Parcel.of(None, [float(weighted[a > 0.0].sum()), float(weighted.sum())])
+
+
+def examine(
+    piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector
+) -> tuple[None, Parcel]:
+    """What a partition says about an answer, and its part of theta."""
+    return None, certify(piece, a, spec=spec, query=query, w=w, theta=None)
 
 
 class Mixing:
@@ -140,20 +145,20 @@ class Mixing:
     def check(self) -> Answer:
         """The certificate of the present answer."""
         team, spec = self.team, self.spec
-        w = self.mean
+        w, shared = self.mean, team.share("answer", self.mean)
         if self.smooth and self.rounds:
-            shared = team.share("answer", w)
             a = team.each("slopes", slopes, spec=spec, w=shared, b=self.b)
         else:
             a = team.each("pulled", pulled, self.states, spec=spec)
-        parcel = team.total(team.each("weigh", weighed, a, spec=spec), pairs=False)
-        up, total = parcel.numbers.tolist()
-        answer, other = checked(
-            team, spec, a, (w, self.b), (up, total), parcel.vector, self.biases, exact=False
-        )
+        pairs = team.fetch(team.each("weigh", weighed, a, spec=spec))
+        up, total = summed([pair[1] for pair in pairs]).numbers.tolist()
+        query = asked(spec, self.b, (up, total), self.biases, True)
+        found = team.each("certify", examine, a, spec=spec, query=query, w=shared)
+        parcel = team.total(found, light=True)
+        answer = judged(spec, w, parcel.vector, query, parcel, self.biases)
         self.b = answer.b
         self.last = a
-        self.moved += parcel.moved + other.moved + 2 * team.workers * w.nbytes
+        self.moved += parcel.moved + team.workers * w.nbytes
         return answer
 
     def variables(self, states: list[Any], answer: Answer) -> Vector:
