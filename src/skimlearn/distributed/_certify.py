@@ -11,13 +11,13 @@ round sends. Partition k knows theta and sends a number instead, its term of the
     r*(theta + sum c_k)  <=  sum s_k r*(theta + c_k / s_k),     s_k = n_k / n,
 
 which is Jensen's inequality, for any convex r*. It is an equality if all c_k / s_k are the same,
-and loses a term of the second order in them otherwise: partitions are alike, and the c_k go to zero.
+and loses a term of the second order in them otherwise: partitions are alike, the c_k go to zero.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from skimlearn.data.rows import combine, responses
 from skimlearn.distributed._parcel import Parcel
 from skimlearn.distributed._pieces import Piece, Spec
 
-__all__ = ["Answer", "Biases", "Query", "asked", "certify", "judged", "shares"]
+__all__ = ["Answer", "Biases", "Query", "asked", "certify", "judged", "shares", "slopes"]
 
 Vector = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Answer(NamedTuple):
 def certify(
     piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector, theta: Vector | None
 ) -> Parcel:
-    """Sums of losses, one for each bias, of conjugates, variables and r*; theta, if it is asked for.
+    """Sums of losses, one for each bias, of conjugates, variables and r*; theta, if asked for.
 
     ``a`` are the dual variables of the piece, and ``theta`` what those of all pieces amount to, if
     that is not asked for.
@@ -87,6 +87,14 @@ def certify(
         bound = share * spec.regularizer.penalty_dual(moved)
     numbers = [*losses, conjugates, float(balanced @ problem.weights), bound]
     return Parcel.of(vector, numbers)
+
+
+def slopes(piece: Piece, *, spec: Spec, w: Vector, b: float) -> Vector:
+    """Minus the slopes at an answer."""
+    problem = replace(piece.problem(spec), bias="none")  # what is balanced, is over all pieces
+    z = np.empty(piece.n)
+    responses(problem.rows, w, z)
+    return certificates.slopes(problem, certificates.Primal(w, b, 0.0, z))
 
 
 def shares(up: float, total: float) -> tuple[float, float]:

@@ -3,9 +3,10 @@
 A team has pieces of the data, and does three things with them: `each` calls a function for every
 piece and leaves what it returns where it is, `total` adds up parcels on the way to the client, and
 `fetch` brings values to the client. Every task costs some milliseconds of the scheduler's and the
-worker's time, whatever it does, so a round has as few as possible. All functions are pure, and every value that is given is part
-of the task that uses it. So Dask can compute again whatever a lost worker held: pieces from their
-source, and the state of a partition from the last one that the client has given.
+worker's time, whatever it does, so a round has as few as possible. All functions are pure, and
+every value that is given is part of the task that uses it. So Dask can compute again whatever a
+lost worker held: pieces from their source, and the state of a partition from the last one that the
+client has given.
 
 The names of the tasks show in Dask's dashboard: skim-piece, skim-ascend, skim-add, ...
 """
@@ -17,7 +18,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from skimlearn.distributed._parcel import Parcel, added
 
@@ -144,7 +145,7 @@ class Cluster:
 
     def total(self, pairs: Sequence[Any], *, light: bool = False) -> Parcel:
         """See `Team`."""
-        level, function = list(pairs), _seconds_added
+        level, function = list(pairs), cast(Callable[..., Parcel], _seconds_added)
         if not light:
             level, function = self._map("pick", _second, level), added
         while True:

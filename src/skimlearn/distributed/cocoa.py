@@ -22,8 +22,8 @@ domain on the partitions. When D has fallen the momentum begins anew.
 
 What travels. Theta goes to every worker once in a round, for the check and for the changes; the
 point ahead is made there, of this theta and the former one. Each partition sends delta_k. A check
-sends numbers only (`_certify`). While the gap is far from its target, a check and the round after it
-are one task for each partition: what the check says will hardly be "stop", and a task has a price.
+sends numbers only (`_certify`). While the gap is far from its target, a check and the round after
+it are one task for each partition: the check will hardly say "stop", and a task has a price.
 
 Free bias. As in `solvers.dual` the bias is regularised towards a centre that moves to where the
 bias went, after each round (docs/decisions/0002-free-bias.md). Its constant feature has 1 / K of
@@ -33,125 +33,34 @@ the mean squared length of the rows: it is common to all partitions, each of whi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn import certificates
-from skimlearn.data.rows import combine, lengths, norms
-from skimlearn.distributed._certify import Answer, Biases, Query, asked, certify, judged
+from skimlearn.distributed._certify import Answer, Biases, Query, asked, judged
+from skimlearn.distributed._local_ascent import (
+    Turn,
+    ascend,
+    begin,
+    begin_at,
+    both,
+    examine,
+    forward,
+    variables,
+)
 from skimlearn.distributed._parcel import Parcel
-from skimlearn.distributed._pieces import Piece, Spec
+from skimlearn.distributed._pieces import Former, Spec
 from skimlearn.distributed._team import summed
-from skimlearn.solvers._mirror import mirror_state, refresh
-from skimlearn.solvers.dual import _ascend
 
-__all__ = ["Ascent", "State", "Turn", "ascend", "begin"]
+__all__ = ["Ascent"]
 
 Vector = NDArray[np.float64]
 
 EPOCHS = 2  # over the rows of a partition, in a round
 SHORT = 65536  # bytes that may travel without need
 CLOSE = 1e-6  # a relative gap at which rounding in theta would show
-
-
-class State(NamedTuple):
-    """The dual variables of a partition, now and before the last round."""
-
-    a: Vector
-    before: Vector
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What a round tells all partitions, beside theta."""
-
-    number: int
-    seed: int
-    offset: float  # of the bias, from its centre
-    centre: float
-    ahead: float  # beta
-    sigma: float
-    epochs: int
-
-
-def begin(piece: Piece, a: Vector | None = None, before: Vector | None = None) -> Any:
-    """The state of a partition, all zero or as it was."""
-    a = np.zeros(piece.n) if a is None else a
-    return State(a, a if before is None else before), None
-
-
-def forward(theta: Vector, before: Vector | None, ahead: float) -> Vector:
-    """The point from which a round begins."""
-    return theta.copy() if before is None else theta + ahead * (theta - before)
-
-
-def ascend(
-    piece: Piece, pair: Any, *, spec: Spec, turn: Turn, theta: Vector, before: Vector | None,
-    query: Query | None = None,
-) -> tuple[State, Parcel]:  # fmt: skip
-    """One round on one partition: its new state, and what it adds to theta and to the sums.
-
-    With a query, what the partition says about the answer from which the round begins comes last.
-    """
-    state: State = pair[0]
-    problem = piece.problem(spec)
-    regularizer = problem.regularizer
-    n, scale = problem.n, turn.sigma / (spec.alpha * spec.n)
-    exponent = regularizer.exponent()
-    squares = piece.squares if exponent == 2.0 else norms(piece.rows, exponent) ** 2
-    h = problem.weights * (squares + spec.bias_square) * scale
-    start, offset = forward(theta, before, turn.ahead), np.array([turn.offset])
-    here, a = start.copy(), state.a.copy()
-    if turn.ahead > 0.0:
-        ahead = state.a + turn.ahead * (state.a - state.before)
-        a = certificates.clipped(problem, ahead)
-        back = (a - ahead) * problem.weights * scale
-        combine(problem.rows, back, here)
-        offset[0] += spec.bias_square * back.sum()
-    phi = here if regularizer.linear() else np.zeros(spec.d)
-    entries = int(lengths(piece.rows).sum())
-    mirror = mirror_state(max(1.0, spec.d * n / max(1, entries)))
-    refresh(regularizer, 1.0, here, phi, mirror)
-    moved = np.empty(n, dtype=np.bool_)
-    rng = np.random.default_rng([turn.seed, turn.number, piece.number])
-    for _ in range(turn.epochs):
-        _ascend(
-            problem.rows, problem.y, problem.weights, problem.loss, regularizer,
-            problem.alpha / turn.sigma, spec.bias_square, turn.centre, rng.permutation(n), float(n),
-            h, a, moved, here, phi, mirror, offset,
-        )  # fmt: skip
-    weighted = a * problem.weights
-    numbers = [
-        float(weighted.sum()),
-        float(weighted[a > 0.0].sum()),
-        n * certificates.mean_conjugate(problem, a),
-        turn.epochs * entries,
-    ]
-    if query is not None:
-        numbers += examine(piece, pair, spec=spec, query=query, theta=theta)[1].numbers.tolist()
-    parcel = Parcel.of((here - start) / turn.sigma, numbers)
-    return State(a, state.a), parcel
-
-
-def examine(
-    piece: Piece, pair: Any, *, spec: Spec, query: Query, theta: Vector
-) -> tuple[None, Parcel]:
-    """What a partition says about an answer."""
-    w = theta if spec.regularizer.linear() else spec.regularizer.link(theta)
-    return None, certify(piece, pair[0].a, spec=spec, query=query, w=w, theta=theta)
-
-
-def variables(piece: Piece, pair: Any) -> Vector:
-    """The dual variables of a state."""
-    return pair[0].a
-
-
-def both(piece: Piece, pair: Any) -> tuple[Vector, Vector]:
-    """All that changes of a state."""
-    return pair[0].a, pair[0].before
 
 
 class Ascent:
@@ -164,10 +73,10 @@ class Ascent:
     accelerated = True
 
     def __init__(
-        self, team: Any, spec: Spec, seed: int, *, epochs: int = EPOCHS, tol: float | None = None
-    ) -> None:
+        self, team: Any, spec: Spec, seed: int, *, epochs: int = EPOCHS, tol: float | None = None,
+        start: Former | None = None,
+    ) -> None:  # fmt: skip
         self.team, self.spec, self.seed, self.epochs, self.tol = team, spec, seed, epochs, tol
-        self.states = team.each("begin", begin)
         self.theta = self.theta_before = np.zeros(spec.d)
         self.shared: list[Any] = [None, None]  # the former theta and this one, where they are known
         self.offset = self.offset_before = self.centre = 0.0
@@ -181,6 +90,25 @@ class Ascent:
         self.begun: tuple[list[Any], Parcel] | None = None  # the next round, made with a check
         # states that are short beside a vector need no task that keeps them where they are
         self.light = 16 * spec.n / team.count <= max(4 * spec.d, SHORT)
+        self.states: list[Any] = []
+        if start is None:
+            self.states = team.each("begin", begin)
+        else:
+            self._begin_at(start)
+
+    def _begin_at(self, start: Former) -> None:
+        """Begin at a former answer."""
+        team, spec = self.team, self.spec
+        w = team.share("answer", start.w) if start.parts is None else None
+        parts: list[Any] = start.parts or [None] * team.count
+        states = team.each("begin", begin_at, parts, spec=spec, w=w, b=start.b)
+        parcel = team.total(states, light=self.light)
+        total, up, reads = parcel.numbers.tolist()
+        self.states, self.sums, self.reads = states, (up, total), int(reads)
+        self.theta = self.theta_before = parcel.vector
+        self.offset = self.offset_before = spec.bias_square * total / (spec.alpha * spec.n)
+        self.centre = start.b if spec.bias == "free" else 0.0
+        self.moved = parcel.moved
 
     def advance(self) -> None:
         """One round."""

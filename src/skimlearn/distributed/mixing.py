@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import responses
-from skimlearn.distributed._certify import Answer, Biases, Query, asked, certify, judged
+from skimlearn.distributed._certify import Answer, Biases, Query, asked, certify, judged, slopes
 from skimlearn.distributed._parcel import Parcel
-from skimlearn.distributed._pieces import Piece, Spec
+from skimlearn.distributed._pieces import Former, Piece, Spec
 from skimlearn.distributed._team import summed
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.solvers import choose
@@ -51,6 +50,7 @@ class Lesson:
     b: float
     kind: str
     epochs: int
+    warm: bool  # whether the first round begins at (w, b), too
 
 
 def learn(piece: Piece, pair: Any, *, spec: Spec, lesson: Lesson) -> tuple[Vector, Parcel]:
@@ -62,7 +62,7 @@ def learn(piece: Piece, pair: Any, *, spec: Spec, lesson: Lesson) -> tuple[Vecto
     rng = np.random.default_rng([lesson.seed, lesson.number, piece.number])
     ledger = Ledger(problem.rows)
     steps = method(problem, ledger, settings, rng)
-    if lesson.number > 0:
+    if lesson.number > 0 or lesson.warm:
         settings = replace(settings, t0=steps.t0 + lesson.number * lesson.epochs * n)
         steps = method(problem, ledger, settings, rng, Start(lesson.w, lesson.b))
     for _ in range(lesson.epochs):
@@ -89,23 +89,13 @@ def pulled(piece: Piece, pair: Any, *, spec: Spec) -> Vector:
     return certificates.clipped(problem, np.zeros(piece.n) if pair[0] is None else pair[0])
 
 
-def slopes(piece: Piece, *, spec: Spec, w: Vector, b: float) -> Vector:
-    """Minus the slopes at an answer."""
-    problem = replace(piece.problem(spec), bias="none")  # what is balanced, is over all pieces
-    z = np.empty(piece.n)
-    responses(problem.rows, w, z)
-    return certificates.slopes(problem, certificates.Primal(w, b, 0.0, z))
-
-
 def weighed(piece: Piece, a: Vector, *, spec: Spec) -> tuple[None, Parcel]:
     """The sums of the positive variables, and of all."""
     weighted = a * piece.problem(spec).weights
     return None, Parcel.of(None, [float(weighted[a > 0.0].sum()), float(weighted.sum())])
 
 
-def examine(
-    piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector
-) -> tuple[None, Parcel]:
+def examine(piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector) -> tuple[None, Parcel]:
     """What a partition says about an answer, and its part of theta."""
     return None, certify(piece, a, spec=spec, query=query, w=w, theta=None)
 
@@ -113,13 +103,19 @@ def examine(
 class Mixing:
     """Iterated parameter mixing in progress."""
 
-    def __init__(self, team: Any, spec: Spec, seed: int, *, kind: str, epochs: int) -> None:
+    def __init__(
+        self, team: Any, spec: Spec, seed: int, *, kind: str, epochs: int,
+        start: Former | None = None,
+    ) -> None:  # fmt: skip
         if kind == "asgd" and not isinstance(spec.regularizer, SquaredL2):
             raise ValueError("solver='asgd' has p=2 and no radius: use solver='pgs' or 'auto'")
         self.name = f"mixing {kind}"
         self.team, self.spec, self.seed, self.epochs, self.kind = team, spec, seed, epochs, kind
-        self.states = team.each("begin", nothing)
-        self.w, self.b = np.zeros(spec.d), 0.0
+        self.warm = start is not None
+        former = start or Former(np.zeros(spec.d), 0.0, None)
+        self.w, self.b = former.w, former.b
+        parts: list[Any] = former.parts or [None] * team.count
+        self.states = team.each("begin", nothing, parts)
         self.mean, self.counted, self.until = self.w, 0, 1
         self.rounds = self.reads = self.moved = 0
         self.biases = Biases(spec.bias)
@@ -129,7 +125,8 @@ class Mixing:
     def advance(self) -> None:
         """One round."""
         team, spec = self.team, self.spec
-        lesson = Lesson(self.rounds, self.seed, self.w, self.b, self.kind, self.epochs)
+        about = (self.kind, self.epochs, self.warm)
+        lesson = Lesson(self.rounds, self.seed, self.w, self.b, *about)
         shared = team.share("lesson", lesson)
         self.states = team.each("learn", learn, self.states, spec=spec, lesson=shared)
         parcel = team.total(self.states)
@@ -146,7 +143,7 @@ class Mixing:
         """The certificate of the present answer."""
         team, spec = self.team, self.spec
         w, shared = self.mean, team.share("answer", self.mean)
-        if self.smooth and self.rounds:
+        if self.smooth and (self.rounds or self.warm):
             a = team.each("slopes", slopes, spec=spec, w=shared, b=self.b)
         else:
             a = team.each("pulled", pulled, self.states, spec=spec)
