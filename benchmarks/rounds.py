@@ -26,9 +26,7 @@ D, ENTRIES = 4096, 10
 class Plain(Ascent):
     """Without acceleration."""
 
-    def advance(self):
-        self.momentum = 1.0
-        super().advance()
+    accelerated = False
 
 
 def rows(n):

@@ -25,8 +25,9 @@ from skimlearn.distributed import (  # noqa: E402
     matrix_game,
     max_margin,
 )
+from skimlearn.distributed._parcel import Parcel  # noqa: E402
 from skimlearn.distributed._pieces import facts_of, piece_of  # noqa: E402
-from skimlearn.distributed._team import Serial  # noqa: E402
+from skimlearn.distributed._team import Cluster, Serial, summed  # noqa: E402
 from skimlearn.distributed.sampled_margin import SampledMargin  # noqa: E402
 from skimlearn.distributed.splitting import write_partitions  # noqa: E402
 from skimlearn.result import Status  # noqa: E402
@@ -135,6 +136,48 @@ def test_weights_and_classes_mean_what_they_do_elsewhere(client):
     for mine, other in zip(model.results_, plain.results_, strict=True):
         assert mine.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-5)
     np.testing.assert_allclose(model.coef_, plain.coef_, atol=0.02)
+
+
+def test_a_matrix_of_labels_is_learned_label_by_label(client):
+    X, y = data(200, 5)
+    labels = np.column_stack([y == "yes", X[:, 0] > 0.5, np.zeros(200), np.ones(200)]).astype(int)
+    weights = np.random.default_rng(1).random(200)
+    options = {"loss": "log", "alpha": 1e-2, "class_weight": "balanced", "tol": 1e-5}
+    model = DaskLinearClassifier(random_state=0, partitions=3, **options)
+    plain = LinearClassifier(random_state=0, **options).fit(X, labels, sample_weight=weights)
+    model.fit(X, labels, sample_weight=weights)
+    assert model.multilabel_
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    for mine, other in zip(model.results_, plain.results_, strict=True):
+        assert mine.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-5)
+    np.testing.assert_array_equal(model.predict(X)[:, 2:], labels[:, 2:])
+    Xb = da.from_array(X, chunks=(70, -1))
+    lazy = DaskLinearClassifier("log", alpha=1e-2, random_state=0)
+    lazy.fit(Xb, da.from_array(labels, chunks=(70, 2)))
+    np.testing.assert_array_equal(lazy.predict(Xb).compute(), lazy.predict(X))
+    cuts = [slice(0, 70), slice(70, 140), slice(140, 200)]
+    sparse = DaskLinearClassifier("log", alpha=1e-2, random_state=0)
+    sparse.fit([delayed(X[c]) for c in cuts], [delayed(sp.csr_matrix(labels[c])) for c in cuts])
+    np.testing.assert_array_equal(sparse.coef_, lazy.coef_)
+    with pytest.raises(ValueError, match=r"partition \d: y has 4 columns.*zeros and ones"):
+        lazy.fit(Xb, labels + 1)
+    with pytest.raises(ValueError, match=r"\['3 labels', '4 labels'\]"):
+        lazy.fit([delayed(X[:9]), delayed(X[9:])], [delayed(labels[:9, 1:]), delayed(labels[9:])])
+    with pytest.raises(ValueError, match="shape"):
+        DaskLinearRegressor().fit(X, labels)
+
+
+def test_sums_are_the_same_whichever_way_they_travel(client):
+    rng = np.random.default_rng(0)
+    parcels = [Parcel.of(rng.standard_normal(7), [k]) for k in range(20)]
+    pieces = client.scatter(list(range(20)))
+    team = Cluster(client, pieces)
+    pairs = team.each("pair", lambda piece, parcel: (piece, parcel), parcels)
+    alone = summed(parcels)
+    for light in (True, False):
+        found = team.total(pairs, light=light)
+        np.testing.assert_array_equal(found.vector, alone.vector)
+        assert found.numbers.tolist() == [sum(range(20))]
 
 
 def test_regression_and_a_grid_of_strengths(client):
@@ -252,6 +295,28 @@ def test_the_sampled_margin_on_workers_is_that_of_one_process(client):
         max_margin(dense, y_of(np.maximum(y, 0), cuts))
     with pytest.raises(ValueError, match="core-set"):
         max_margin(dense, y_of(y, cuts), solver="simplex")
+    with pytest.raises(ValueError, match=r"random_state=0 means nothing to solver='core-set'"):
+        max_margin(dense, y_of(y, cuts), random_state=0)
+
+
+@pytest.mark.parametrize("solver", ["auto", "asgd"])
+def test_a_warm_start_goes_on_from_the_former_answer(client, solver):
+    X, y = data()
+    options = {"loss": "log", "alpha": 1e-2, "solver": solver, "random_state": 0}
+    options |= {"tol": None, "max_epochs": 12}
+    model = DaskLinearClassifier(warm_start=True, **options).fit(*blocks(X, y))
+    first, gap = model.result_.history[0], model.result_.certificate.relative_gap
+    model.fit(*blocks(X, y))
+    again = model.result_.history[0]
+    assert again.primal - again.dual <= 1.1 * gap * again.primal
+    model.fit(*blocks(X, y, 200))  # other partitions: from the weights
+    again = model.result_.history[0]
+    assert again.primal - again.dual < 0.2 * (first.primal - first.dual)
+    model.fit(X[:, :5], y)  # other columns: from the beginning
+    assert model.result_.history[0].dual <= 1e-9
+    cold = DaskLinearClassifier(**options).fit(*blocks(X, y))
+    cold.fit(*blocks(X, y))
+    assert cold.result_.history[0].primal == first.primal
 
 
 def test_a_late_worker_gets_its_share_of_the_pieces():
@@ -308,6 +373,8 @@ def test_a_checkpoint_goes_on_to_the_same_bits(client, tmp_path):
         DaskLinearClassifier(**options | {"max_epochs": 8}).fit(*blocks(X, y), checkpoint=path)
     model = DaskLinearClassifier(**options).fit(*blocks(X, y), checkpoint=path, resume=True)
     np.testing.assert_array_equal(model.coef_, whole.coef_)
+    np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+    assert model.result_.certificate == whole.result_.certificate
     assert len(model.result_.history) < len(whole.result_.history)
     with pytest.raises(ModelError, match="alpha"):
         DaskLinearClassifier(**options | {"alpha": 1.0}).fit(

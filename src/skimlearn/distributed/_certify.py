@@ -2,16 +2,23 @@
 
 The primal value of (w, b) is valid for any b, the dual value for any balanced variables (see
 `skimlearn.certificates`). A free bias is therefore searched for in parallel: every check looks at
-some biases around the last best one, at once, and the next looks closer. Balancing shrinks the side
-of the dual variables with the larger sum, which the client knows; what that changes of theta is
-added up with the rest.
+some biases around the last best one, at once, and the next looks closer.
+
+Balancing shrinks the side of the dual variables with the larger sum, which the client knows. That
+changes theta by sum c_k, c_k the part of partition k; to send these vectors would double what a
+round sends. Partition k knows theta and sends a number instead, its term of the right side of
+
+    r*(theta + sum c_k)  <=  sum s_k r*(theta + c_k / s_k),     s_k = n_k / n,
+
+which is Jensen's inequality, for any convex r*. It is an equality if all c_k / s_k are the same,
+and loses a term of the second order in them otherwise: partitions are alike, the c_k go to zero.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +28,7 @@ from skimlearn.data.rows import combine, responses
 from skimlearn.distributed._parcel import Parcel
 from skimlearn.distributed._pieces import Piece, Spec
 
-__all__ = ["Answer", "Biases", "Query", "certify", "checked", "shares"]
+__all__ = ["Answer", "Biases", "Query", "asked", "certify", "judged", "shares", "slopes"]
 
 Vector = NDArray[np.float64]
 
@@ -32,11 +39,15 @@ LOOKS = 9  # biases that a check looks at
 class Query:
     """What a check asks of all pieces."""
 
-    w: Vector
     biases: Vector
     up: float  # positive dual variables are to be multiplied by this
     down: float
-    exact: bool  # whether theta is to be computed afresh
+    afresh: bool  # whether theta is to be computed afresh, and sent
+
+    @property
+    def balances(self) -> bool:
+        """Whether any variable changes."""
+        return self.up != 1.0 or self.down != 1.0
 
 
 class Answer(NamedTuple):
@@ -50,23 +61,40 @@ class Answer(NamedTuple):
     down: float
 
 
-def certify(piece: Piece, held: Any, *, spec: Spec, query: Query) -> Parcel:
-    """Sums of losses, one for each bias, of conjugates and of variables; and what is new of theta.
+def certify(
+    piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector, theta: Vector | None
+) -> Parcel:
+    """Sums of losses, one for each bias, of conjugates, variables and r*; theta, if asked for.
 
-    ``held`` are the dual variables, or a pair that begins with a state which has them.
+    ``a`` are the dual variables of the piece, and ``theta`` what those of all pieces amount to, if
+    that is not asked for.
     """
-    a: Vector = held[0].a if isinstance(held, tuple) else held
     problem = piece.problem(spec)
     z = np.empty(problem.n)
-    responses(problem.rows, query.w, z)
+    responses(problem.rows, w, z)
     losses = [problem.n * certificates.mean_loss(problem, z, float(b)) for b in query.biases]
-    balanced = a * np.where(a > 0.0, query.up, query.down)
-    change = balanced if query.exact else balanced - a
-    vector = np.zeros(spec.d)
-    combine(problem.rows, change * problem.weights / (spec.alpha * spec.n), vector)
+    balanced = a * np.where(a > 0.0, query.up, query.down) if query.balances else a
     conjugates = problem.n * certificates.mean_conjugate(problem, balanced)
-    numbers = [*losses, conjugates, float(balanced @ problem.weights)]
+    vector, bound = None, 0.0
+    if query.afresh:
+        vector = np.zeros(spec.d)
+        combine(problem.rows, balanced * problem.weights / (spec.alpha * spec.n), vector)
+    elif query.balances:
+        assert theta is not None
+        moved, share = theta.copy(), piece.n / spec.n
+        scale = problem.weights / (share * spec.alpha * spec.n)
+        combine(problem.rows, (balanced - a) * scale, moved)
+        bound = share * spec.regularizer.penalty_dual(moved)
+    numbers = [*losses, conjugates, float(balanced @ problem.weights), bound]
     return Parcel.of(vector, numbers)
+
+
+def slopes(piece: Piece, *, spec: Spec, w: Vector, b: float) -> Vector:
+    """Minus the slopes at an answer."""
+    problem = replace(piece.problem(spec), bias="none")  # what is balanced, is over all pieces
+    z = np.empty(piece.n)
+    responses(problem.rows, w, z)
+    return certificates.slopes(problem, certificates.Primal(w, b, 0.0, z))
 
 
 def shares(up: float, total: float) -> tuple[float, float]:
@@ -86,9 +114,9 @@ def primal_value(spec: Spec, w: Vector, b: float, losses: float) -> float:
     return value if math.isfinite(value) else math.inf
 
 
-def dual_value(spec: Spec, theta: Vector, total: float, conjugates: float) -> float:
-    """The lower bound of balanced variables; ``total`` is the weighted sum of all of them."""
-    value = -spec.alpha * spec.regularizer.penalty_dual(theta) - conjugates / spec.n
+def dual_value(spec: Spec, penalty: float, total: float, conjugates: float) -> float:
+    """The lower bound of balanced variables with r* <= penalty; ``total`` is their weighted sum."""
+    value = -spec.alpha * penalty - conjugates / spec.n
     if spec.bias == "regularized":
         e = total / (spec.alpha * spec.n)
         value -= 0.5 * spec.alpha * e * e
@@ -117,20 +145,21 @@ class Biases:
         return at
 
 
-def checked(
-    team: Any, spec: Spec, variables: list[Any], answer: tuple[Vector, float],
-    sums: tuple[float, float], theta: Vector, biases: Biases, *, exact: bool,
-) -> tuple[Answer, Parcel]:  # fmt: skip
-    """Certify (w, b) and variables with these sums (of the positive ones, and of all)."""
-    w, b = answer
+def asked(spec: Spec, b: float, sums: tuple[float, float], biases: Biases, afresh: bool) -> Query:
+    """The query about an answer of bias b, and variables of these sums (positive ones, and all)."""
     up, down = shares(*sums) if spec.bias == "free" else (1.0, 1.0)
-    looks = biases.around(b)
-    query = team.share("query", Query(w, looks, up, down, exact))
-    parcels = team.each("certify", certify, variables, spec=spec, query=query)
-    parcel = team.total(parcels, pairs=False)
-    losses, (conjugates, total) = parcel.numbers[:-2], parcel.numbers[-2:]
-    at = biases.best(looks, losses)
-    whole = parcel.vector if exact else theta + parcel.vector
-    primal = primal_value(spec, w, float(looks[at]), float(losses[at]))
-    dual = dual_value(spec, whole, float(total), float(conjugates))
-    return Answer(w, float(looks[at]), primal, dual, up, down), parcel
+    return Query(biases.around(b), up, down, afresh)
+
+
+def judged(
+    spec: Spec, w: Vector, theta: Vector, query: Query, parcel: Parcel, biases: Biases
+) -> Answer:
+    """What all pieces have said about an answer."""
+    losses, (conjugates, total, bound) = parcel.numbers[:-3], parcel.numbers[-3:].tolist()
+    at = biases.best(query.biases, losses)
+    b = float(query.biases[at])
+    primal = primal_value(spec, w, b, float(losses[at]))
+    if query.afresh or not query.balances:
+        bound = spec.regularizer.penalty_dual(parcel.vector if query.afresh else theta)
+    dual = dual_value(spec, bound, total, conjugates)
+    return Answer(w, b, primal, dual, query.up, query.down)

@@ -72,6 +72,7 @@ class Checkpoint:
         return {
             "format": FORMAT, "rows": spec.n, "columns": spec.d, "partitions": partitions,
             "loss": repr(spec.loss), "regularizer": repr(spec.regularizer), "alpha": spec.alpha,
-            "bias": spec.bias, "positive": repr(spec.positive), "mean_weight": spec.mean_weight,
+            "bias": spec.bias, "positive": repr(spec.positive), "column": spec.column,
+            "mean_weight": spec.mean_weight,
             **self.settings,
         }  # fmt: skip

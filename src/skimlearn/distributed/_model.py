@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from skimlearn.distributed._checkpoint import Checkpoint
-from skimlearn.distributed._pieces import Facts, Spec
-from skimlearn.distributed._rounds import solve
+from skimlearn.distributed._pieces import Facts, Former, Spec
+from skimlearn.distributed._rounds import settled, solve
 from skimlearn.distributed._sources import make_team
 from skimlearn.distributed._team import Cluster, client_of
 from skimlearn.distributed.cocoa import Ascent
@@ -38,6 +38,9 @@ PARAMETERS = """alpha, p, radius, bias, tol, max_epochs, max_reads, max_seconds
     partitions : int or None, default=None
         Put neighbouring blocks together until there are no more than that; None: each block is a
         partition. Fewer partitions need fewer rounds; each should fit into a worker's memory.
+    warm_start : bool, default=False
+        Begin the next fit at the answer of the last one: at its dual variables if the partitions
+        have as many rows, else at its weights.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the visits; with the same partitions it gives the same answer, on any number of
         workers.
@@ -67,6 +70,7 @@ class DaskModel(LinearModel):
         max_seconds: float | None = None,
         local_epochs: int = 2,
         partitions: int | None = None,
+        warm_start: bool = False,
         random_state: Any = None,
         client: Any = None,
         callback: Any = None,
@@ -84,6 +88,7 @@ class DaskModel(LinearModel):
         self.max_seconds = max_seconds
         self.local_epochs = local_epochs
         self.partitions = partitions
+        self.warm_start = warm_start
         self.random_state = random_state
         self.client = client
         self.callback = callback
@@ -91,7 +96,43 @@ class DaskModel(LinearModel):
 
     # -------------------------------------------------------------------------------- fitting
 
-    def _spec(self, facts: list[Facts], mean_weight: float, **more: Any) -> Spec:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None,
+        resume: bool = False,
+    ) -> Self:  # fmt: skip
+        """Learn from the rows of all partitions.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, list of delayed blocks, path of a store or a folder of stores
+            The rows; also arrays and sparse matrices.
+        y : dask array or series, list of delayed blocks, array, or None
+            What is to be predicted, cut as X is: numbers, classes, or for a classifier a matrix of
+            zeros and ones, a column for each label. None for stores, and for blocks that are pairs
+            (X, y).
+        sample_weight : dask array, list of delayed blocks, array, or None
+            Non-negative weights of the rows.
+        checkpoint : path or None
+            A file that holds the state of the fit every few rounds (one for each class or label, if
+            there are several problems).
+        resume : bool, default=False
+            Go on from the checkpoint, if there is one; the partitions must be the same.
+
+        Returns
+        -------
+        self
+        """
+        team, facts = self._team(X, y, sample_weight)
+        self._fit(team, facts, checkpoint, resume)
+        return self
+
+    def _fit(
+        self, team: Cluster, facts: list[Facts], checkpoint: Any = None, resume: bool = False
+    ) -> None:
+        """Learn from pieces that are there."""
+        raise NotImplementedError
+
+    def _spec(self, facts: list[Facts], *, mean_weight: float, **more: Any) -> Spec:
         if self.bias not in BIASES:
             raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
         n = sum(fact.n for fact in facts)
@@ -147,18 +188,23 @@ class DaskModel(LinearModel):
         began, budget, count = time.perf_counter(), budget_of(self), len(specs)
         seed = seeds(self.random_state, count)
         progress = Progress(self.verbose, budget.gap, self.callback)
-        entries = sum(fact.entries for fact in facts)
+        entries, sizes = sum(fact.entries for fact in facts), [fact.n for fact in facts]
+        starts = self._former_answers(sizes, facts[0].d, count)
         kept = None
         if checkpoint is not None:
             settings = {"solver": self.solver, "local_epochs": str(self.local_epochs)}
             kept = Checkpoint(checkpoint, resume=resume, settings=settings)
 
         def one(k: int) -> Result:
+            if specs[k].constant is not None and specs[k].bias == "free":
+                return settled(specs[k])
             mine = team.fork() if count > 1 else team
-            options = {"kind": self.solver} if SOLVERS[self.solver] is Mixing else {}
+            mixes = SOLVERS[self.solver] is Mixing
+            options = {"kind": self.solver} if mixes else {"tol": budget.gap}
             method = SOLVERS[self.solver](
-                mine, specs[k], int(seed[k]), epochs=int(self.local_epochs), **options
-            )
+                mine, specs[k], int(seed[k]), epochs=int(self.local_epochs), start=starts[k],
+                **options,
+            )  # fmt: skip
             return solve(
                 mine, method, share_of(budget, began, count, 1.0), entries=entries,
                 callback=progress,
@@ -173,7 +219,20 @@ class DaskModel(LinearModel):
         finally:
             progress.close()
         self._warn(results)
+        self._sizes = sizes
         return results
+
+    def _former_answers(self, sizes: list[int], d: int, count: int) -> list[Former | None]:
+        """Where to begin; dual variables are in the order of the partitions they were found on."""
+        same, edges = getattr(self, "_sizes", None) == sizes, np.cumsum(sizes)[:-1]
+        formers: list[Former | None] = []
+        for start in self._starts(count, (sum(sizes), d)):
+            if start is None:
+                formers.append(None)
+            else:
+                parts = np.split(start.a, edges) if same and start.a is not None else None
+                formers.append(Former(start.w, start.b, parts))
+        return formers
 
     # ----------------------------------------------------------------------------- predicting
 
@@ -239,6 +298,7 @@ def shared_parameters(model: Any) -> dict[str, Any]:
         "max_epochs",
         "max_reads",
         "max_seconds",
+        "warm_start",
     )
     return {name: getattr(model, name) for name in names}
 

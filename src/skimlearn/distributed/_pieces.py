@@ -8,7 +8,7 @@ dual variables: a row adds m_i a_i x_i / (alpha n) to theta.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from skimlearn.formulas.losses import Loss
 from skimlearn.formulas.regularizers import Regularizer
 from skimlearn.problem import Problem
 
-__all__ = ["Facts", "Piece", "Spec", "facts_of", "piece_of", "store_piece"]
+__all__ = ["Facts", "Former", "Piece", "Spec", "as_targets", "facts_of", "piece_of", "store_piece"]
 
 Vector = NDArray[np.float64]
 
@@ -39,7 +39,17 @@ class Spec:
     mean_weight: float  # of all rows, after the factors of the classes
     bias_square: float  # the square of the constant feature that carries the bias
     positive: Any = None  # the class against the others; None: targets are numbers
+    column: int | None = None  # of a matrix of labels
+    constant: float | None = None  # the target, if all rows have the same one
     factors: tuple[tuple[Any, float], ...] = ()  # weights of the classes
+
+
+class Former(NamedTuple):
+    """The answer of a former fit, at which another begins."""
+
+    w: Vector
+    b: float
+    parts: list[Vector] | None  # its dual variables, cut as the partitions are
 
 
 @dataclass(frozen=True)
@@ -65,14 +75,15 @@ class Piece:
     def problem(self, spec: Spec) -> Problem:
         """The part of the problem that is here; see above for its alpha."""
         assert self.y is not None
+        y = self.y if spec.column is None else self.y[:, spec.column]
         weights = np.ones(self.n) if self.sample_weight is None else self.sample_weight.copy()
         for label, factor in spec.factors:
-            weights[self.y == label] *= factor
+            weights[y == label] *= factor
         weights /= spec.mean_weight
         if spec.positive is None:
-            targets = np.ascontiguousarray(self.y, dtype=np.float64)
+            targets = np.ascontiguousarray(y, dtype=np.float64)
         else:
-            targets = np.where(self.y == spec.positive, 1.0, -1.0)
+            targets = np.where(y == spec.positive, 1.0, -1.0)
         return Problem(
             rows=self.rows, y=targets, weights=weights, loss=spec.loss,
             regularizer=spec.regularizer, alpha=spec.alpha * spec.n / self.n, bias=spec.bias,
@@ -152,15 +163,33 @@ def _targets(y: Any, n: int, labels: bool | None) -> NDArray[Any] | None:
         return None
     if y is None:
         raise ValueError("there are no targets: give y, or blocks that are pairs (X, y)")
-    y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    y = as_targets(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
+    if labels and y.ndim == 2 and len(y) == n:
+        return _matrix_of_labels(y)
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but X has {n} rows: y must have shape ({n},)")
     if labels:
         return np.asarray(check_classes(y))
     check_numbers(y)
     return y.astype(np.float64)
+
+
+def as_targets(y: Any) -> NDArray[Any]:
+    """Targets as an array: those of a frame, a sparse matrix of labels, or an array."""
+    if hasattr(y, "toarray"):
+        return np.asarray(y.toarray())
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+
+
+def _matrix_of_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
+    if y.dtype.kind not in "biuf" or not ((y == 0) | (y == 1)).all():
+        raise ValueError(
+            f"y has {y.shape[1]} columns, so it must be a matrix of labels, of zeros and ones: "
+            "give one class for each row, or 1 where a row has a label"
+        )
+    return np.asarray(y, dtype=np.bool_)
 
 
 def _weights(sample_weight: Any, n: int) -> Vector | None:
@@ -186,6 +215,7 @@ class Facts:
     square: float  # the weighted sum of the squared lengths
     classes: dict[Any, tuple[int, float]]  # rows and weight of each
     fractions: bool  # whether targets are numbers with fractions
+    labels: tuple[tuple[int, float], ...] | None  # of a matrix: rows and weight that have each
 
 
 def facts_of(piece: Piece, labels: bool = False) -> Facts:
@@ -193,8 +223,11 @@ def facts_of(piece: Piece, labels: bool = False) -> Facts:
     n, d = piece.rows.shape
     weights = np.ones(n) if piece.sample_weight is None else piece.sample_weight
     classes: dict[Any, tuple[int, float]] = {}
-    fractions = False
-    if labels and piece.y is not None:
+    fractions, columns = False, None
+    if labels and piece.y is not None and piece.y.ndim == 2:
+        counted = zip(piece.y.sum(axis=0).tolist(), (weights @ piece.y).tolist(), strict=True)
+        columns = tuple((int(count), float(weight)) for count, weight in counted)
+    elif labels and piece.y is not None:
         fractions = piece.y.dtype.kind == "f" and bool((piece.y != np.round(piece.y)).any())
         if not fractions:
             found, codes, counts = np.unique(piece.y, return_inverse=True, return_counts=True)
@@ -206,5 +239,5 @@ def facts_of(piece: Piece, labels: bool = False) -> Facts:
     return Facts(
         n=n, d=d, entries=int(lengths(piece.rows).sum()), names=piece.names,
         weight=float(weights.sum()), square=float(weights @ piece.squares), classes=classes,
-        fractions=fractions,
+        fractions=fractions, labels=columns,
     )  # fmt: skip

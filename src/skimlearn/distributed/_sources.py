@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skimlearn.data.store import Store, open_store
-from skimlearn.distributed._pieces import Facts, facts_of, piece_of, store_piece
+from skimlearn.distributed._pieces import Facts, as_targets, facts_of, piece_of, store_piece
 from skimlearn.distributed._team import Cluster
 
 __all__ = ["is_collection", "make_team"]
@@ -106,11 +106,11 @@ def _blocks(X: Any, y: Any, weights: Any, partitions: int | None) -> tuple[Any, 
     if rows.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and columns, not shape {rows.shape}")
     n = rows.shape[0]
-    if y is not None and len(y) != n:
-        raise ValueError(f"X has {n} rows, and y has {len(y)}")
+    ys: Any = None if y is None else as_targets(y)
+    if ys is not None and len(ys) != n:
+        raise ValueError(f"X has {n} rows, and y has {len(ys)}")
     count = min(max(n, 1), partitions or PIECES)
     cuts = [slice(k, None, count) for k in range(count)]  # dealt out: rows may be in any order
-    ys: Any = None if y is None else np.asarray(y)
     ws: Any = None if weights is None else np.asarray(weights)
     return (
         [rows.iloc[cut] if hasattr(rows, "iloc") else rows[cut] for cut in cuts],
@@ -143,6 +143,8 @@ def _split(v: Any, count: int, lengths: Any, name: str) -> list[Any]:
         if hasattr(v, "chunks"):
             if v.ndim == 2 and v.shape[1] == 1:
                 v = v[:, 0]
+            elif v.ndim == 2 and v.numblocks[1] > 1:
+                v = v.rechunk({1: -1})  # a matrix of labels
             if lengths is not None and not np.isnan(v.chunks[0]).any() and v.chunks[0] != lengths:
                 if sum(v.chunks[0]) != sum(lengths):
                     raise ValueError(f"X has {sum(lengths)} rows, and {name} {sum(v.chunks[0])}")
@@ -157,7 +159,7 @@ def _split(v: Any, count: int, lengths: Any, name: str) -> list[Any]:
         raise ValueError(
             f"{name} must be a collection of Dask, cut as X is: its rows are not known"
         )
-    values = np.asarray(v)
+    values = as_targets(v)
     if len(values) != sum(lengths):
         raise ValueError(f"X has {sum(lengths)} rows, and {name} has {len(values)}")
     return np.split(values, np.cumsum(lengths)[:-1])
@@ -196,4 +198,4 @@ def _stacked(blocks: Sequence[Any]) -> Any:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    return np.concatenate([np.asarray(part) for part in parts])
+    return np.concatenate([as_targets(part) for part in parts])

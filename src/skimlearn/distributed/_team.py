@@ -2,9 +2,11 @@
 
 A team has pieces of the data, and does three things with them: `each` calls a function for every
 piece and leaves what it returns where it is, `total` adds up parcels on the way to the client, and
-`fetch` brings values to the client. All functions are pure, and every value that is given is part
-of the task that uses it. So Dask can compute again whatever a lost worker held: pieces from their
-source, and the state of a partition from the last one that the client has given.
+`fetch` brings values to the client. Every task costs some milliseconds of the scheduler's and the
+worker's time, whatever it does, so a round has as few as possible. All functions are pure, and
+every value that is given is part of the task that uses it. So Dask can compute again whatever a
+lost worker held: pieces from their source, and the state of a partition from the last one that the
+client has given.
 
 The names of the tasks show in Dask's dashboard: skim-piece, skim-ascend, skim-add, ...
 """
@@ -13,16 +15,18 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from skimlearn.distributed._parcel import Parcel, added
 
-__all__ = ["Cluster", "ClusterError", "Serial", "Team", "client_of"]
+__all__ = ["Cluster", "ClusterError", "Serial", "Team", "client_of", "summed"]
 
 FAN_IN = 16  # parcels that are added up by one task
 PATIENCE = 0.5  # seconds between two looks at whether to stop
+NEWS = 1.0  # seconds between two looks at who works
 LARGE = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -52,8 +56,11 @@ class Team(Protocol):
     def share(self, name: str, value: Any) -> Any:
         """A value that all of a round's calls are given."""
 
-    def total(self, parcels: Sequence[Any], *, pairs: bool = True) -> Parcel:
-        """The sum of parcels, or of the second parts of pairs."""
+    def total(self, pairs: Sequence[Any], *, light: bool = False) -> Parcel:
+        """The sum of the parcels that are the second parts of pairs.
+
+        ``light``: the first parts are so short that they may travel with the second.
+        """
 
     def fetch(self, values: Sequence[Any]) -> list[Any]:
         """The values themselves."""
@@ -92,12 +99,9 @@ class Serial:
         """See `Team`."""
         return value
 
-    def total(self, parcels: Sequence[Any], *, pairs: bool = True) -> Parcel:
+    def total(self, pairs: Sequence[Any], *, light: bool = False) -> Parcel:
         """See `Team`."""
-        level = [_second(value) if pairs else value for value in parcels]
-        while len(level) > 1:
-            level = [added(level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
-        return level[0]
+        return summed([_second(pair) for pair in pairs])
 
     def fetch(self, values: Sequence[Any]) -> list[Any]:
         """See `Team`."""
@@ -119,7 +123,8 @@ class Cluster:
         self.token = uuid.uuid4().hex[:8]
         self.calls = 0
         self.lock = threading.Lock()
-        self.known: set[str] = set()
+        self.known: list[str] = []  # the workers, when they were last asked for
+        self.asked = -math.inf
 
     def fork(self) -> Cluster:
         """Another team on the same pieces: for a problem that is solved at the same time."""
@@ -127,29 +132,28 @@ class Cluster:
 
     @property
     def workers(self) -> int:
-        """How many workers there are now."""
-        return max(1, len(_addresses(self.client)))
+        """How many workers there were a moment ago."""
+        return max(1, len(self._addresses()))
 
     def each(self, name: str, function: Callable[..., Any], *lists: Any, **given: Any) -> list[Any]:
         """See `Team`."""
-        return [
-            self._submit(name, function, piece, *items, **given)
-            for piece, *items in zip(self.pieces, *lists, strict=True)
-        ]
+        return self._map(name, function, self.pieces, *lists, **given)
 
     def share(self, name: str, value: Any) -> Any:
         """See `Team`."""
         return self._submit(name, _same, value)
 
-    def total(self, parcels: Sequence[Any], *, pairs: bool = True) -> Parcel:
+    def total(self, pairs: Sequence[Any], *, light: bool = False) -> Parcel:
         """See `Team`."""
-        level = [self._submit("pick", _second, pair) for pair in parcels] if pairs else parcels
-        while len(level) > 1:
-            level = [
-                self._submit("add", added, level[k : k + FAN_IN])
-                for k in range(0, len(level), FAN_IN)
-            ]
-        return self.fetch(level)[0]
+        level, function = list(pairs), cast(Callable[..., Parcel], _seconds_added)
+        if not light:
+            level, function = self._map("pick", _second, level), added
+        while True:
+            groups = [level[k : k + FAN_IN] for k in range(0, len(level), FAN_IN)]
+            level = [self._submit("add", function, group) for group in groups]
+            if len(level) == 1:
+                return self.fetch(level)[0]
+            function = added
 
     def fetch(self, values: Sequence[Any]) -> list[Any]:
         """See `Team`; Ctrl-C, a stop from another thread and the loss of the scheduler end it."""
@@ -186,10 +190,9 @@ class Cluster:
         """See `Team`. A lost worker's pieces are computed again by Dask, wherever it likes."""
         if self.client.status != "running":
             raise ClusterError(self._gone())
-        addresses = _addresses(self.client)
-        new = set(addresses) - self.known
-        first, self.known = not self.known, set(addresses)
-        if not new or first or len(addresses) < 2:
+        before = set(self.known)
+        addresses = self._addresses()
+        if not before or before.issuperset(addresses) or len(addresses) < 2:
             return
         held = self.client.who_has(self.pieces)
         homes = [min(held.get(piece.key) or [""]) for piece in self.pieces]
@@ -204,15 +207,36 @@ class Cluster:
                 loads[home] -= 1
                 loads[target] += 1
 
+    def _addresses(self) -> list[str]:
+        """The workers; the scheduler is asked once in a while, since its answer is long."""
+        if time.monotonic() - self.asked > NEWS:
+            info = self.client.scheduler_info(n_workers=-1)
+            self.known, self.asked = sorted(info.get("workers", ())), time.monotonic()
+        return self.known
+
     def _submit(self, name: str, function: Callable[..., Any], *items: Any, **given: Any) -> Any:
+        """One task."""
+        (key,) = self._keys(name, 1)
+        return self._given(self.client.submit, function, *items, key=key, **given)
+
+    def _map(
+        self, name: str, function: Callable[..., Any], *lists: Sequence[Any], **given: Any
+    ) -> list[Any]:
+        """A task for each item of lists that are all as long, in one message."""
+        keys = self._keys(name, len(lists[0]))
+        return list(self._given(self.client.map, function, *lists, key=keys, **given))
+
+    def _keys(self, name: str, count: int) -> list[str]:
+        with self.lock:
+            first, self.calls = self.calls + 1, self.calls + count
+        return [f"skim-{name}-{self.token}-{first + k}" for k in range(count)]
+
+    def _given(self, give: Callable[..., Any], *items: Any, **given: Any) -> Any:
         import dask
 
-        with self.lock:
-            self.calls += 1
-            key = f"skim-{name}-{self.token}-{self.calls}"
         try:
             with dask.config.set({LARGE: "1 TiB"}):  # vectors are meant to be in the graph
-                return self.client.submit(function, *items, key=key, pure=False, **given)
+                return give(*items, pure=False, **given)
         except Exception as error:
             if self.client.status == "running":
                 raise
@@ -238,8 +262,13 @@ def client_of(client: Any) -> Any:
         ) from error
 
 
-def _addresses(client: Any) -> list[str]:
-    return sorted(client.scheduler_info(n_workers=-1).get("workers", ()))
+def summed(parcels: Sequence[Parcel]) -> Parcel:
+    """The sum of parcels, in the tree of `Cluster.total`: the same bits."""
+    level = list(parcels)
+    while True:
+        level = [added(level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
+        if len(level) == 1:
+            return level[0]
 
 
 def _same(value: Any) -> Any:
@@ -248,3 +277,7 @@ def _same(value: Any) -> Any:
 
 def _second(pair: Any) -> Any:
     return pair[1]
+
+
+def _seconds_added(pairs: Sequence[Any]) -> Parcel:
+    return added([pair[1] for pair in pairs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -15,7 +16,7 @@ from skimlearn.distributed._model import (
     shared_parameters,
     with_answer_of,
 )
-from skimlearn.distributed._pieces import Facts
+from skimlearn.distributed._pieces import Facts, Spec
 from skimlearn.distributed._sources import is_collection
 from skimlearn.distributed._team import Cluster
 from skimlearn.estimators._classifies import Classifies, has_probabilities
@@ -31,8 +32,8 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
     """`LinearClassifier` on a Dask cluster: the data stay on the workers.
 
     It minimises the same objective, and certifies the answer in the same way; only vectors travel.
-    More than two classes are learned one against the rest, all at the same time. A worker that is
-    lost or joins changes nothing but the time.
+    More than two classes are learned one against the rest, a matrix of zeros and ones as y label by
+    label, all at the same time. A worker that is lost or joins changes nothing but the time.
 
     Parameters
     ----------
@@ -83,6 +84,7 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
         local_epochs: int = 2,
         partitions: int | None = None,
         class_weight: Any = None,
+        warm_start: bool = False,
         random_state: Any = None,
         client: Any = None,
         callback: Any = None,
@@ -101,6 +103,7 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
             max_seconds=max_seconds,
             local_epochs=local_epochs,
             partitions=partitions,
+            warm_start=warm_start,
             random_state=random_state,
             client=client,
             callback=callback,
@@ -108,33 +111,10 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
         )
         self.class_weight = class_weight
 
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None,
-        resume: bool = False,
-    ) -> DaskLinearClassifier:  # fmt: skip
-        """Learn from the rows of all partitions.
-
-        Parameters
-        ----------
-        X : dask array or dataframe, list of delayed blocks, path of a store or a folder of stores
-            The rows; also arrays and sparse matrices.
-        y : dask array or series, list of delayed blocks, array, or None
-            The classes, cut as X is; None for stores, and for blocks that are pairs (X, y).
-        sample_weight : dask array, list of delayed blocks, array, or None
-            Non-negative weights of the rows.
-        checkpoint : path or None
-            A file that holds the state of the fit every few rounds (one for each class, if there
-            are more than two).
-        resume : bool, default=False
-            Go on from the checkpoint, if there is one; the partitions must be the same.
-
-        Returns
-        -------
-        self
-        """
-        team, facts = self._team(X, y, sample_weight)
-        self._fit(team, facts, checkpoint, resume)
-        return self
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _fit(
         self, team: Cluster, facts: list[Facts], checkpoint: Any = None, resume: bool = False
@@ -143,6 +123,23 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
             raise ValueError(
                 "y holds numbers with fractions, which are no classes: use DaskLinearRegressor"
             )
+        columns = {None if fact.labels is None else len(fact.labels) for fact in facts}
+        if len(columns) > 1:
+            kinds = sorted("classes" if c is None else f"{c} labels" for c in columns)
+            raise ValueError(f"the partitions of y have {kinds}: all must have the same")
+        (count,) = columns
+        if count is None:
+            classes, specs = self._one_against_rest(facts)
+        else:
+            classes = np.arange(count)
+            specs = [self._label(facts, c) for c in range(count)]
+        self._keep(self._solve_all(team, facts, specs, checkpoint, resume))
+        self.classes_, self.multilabel_ = classes, count is not None
+        self.coef_ = np.stack([result.x for result in self.results_])
+        self.intercept_ = np.array([result.bias for result in self.results_])
+
+    def _one_against_rest(self, facts: list[Facts]) -> tuple[NDArray[Any], list[Spec]]:
+        """The classes, and a problem for each, or for the second of two."""
         rows: dict[Any, int] = {}
         weight: dict[Any, float] = {}
         for fact in facts:
@@ -155,26 +152,37 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
             raise ValueError(
                 f"y holds only one class, {names[0]!r}: a classifier needs rows of at least two"
             )
-        factors = self._factors(names, rows)
-        mean = sum(weight[c] * factors.get(c, 1.0) for c in names) / sum(rows.values())
+        more = self._weighed(names, rows, weight)
+        positives = names[1:] if len(names) == 2 else names
+        return classes, [self._spec(facts, positive=c, **more) for c in positives]
+
+    def _label(self, facts: list[Facts], column: int) -> Spec:
+        """The problem of one label of a matrix: whether a row has it."""
+        having = [fact.labels[column] for fact in facts if fact.labels is not None]
+        n, total = sum(fact.n for fact in facts), sum(fact.weight for fact in facts)
+        count, amount = sum(pair[0] for pair in having), sum(pair[1] for pair in having)
+        more = self._weighed([0, 1], {0: n - count, 1: count}, {0: total - amount, 1: amount})
+        constant = {0: -1.0, n: 1.0}.get(count)
+        return self._spec(facts, positive=1, column=column, constant=constant, **more)
+
+    def _weighed(
+        self, classes: list[Any], rows: dict[Any, int], weight: dict[Any, float]
+    ) -> dict[str, Any]:
+        """The factors of the classes, and the mean weight of a row after them."""
+        factors = self._factors(classes, rows)
+        mean = sum(weight[c] * factors.get(c, 1.0) for c in classes) / sum(rows.values())
         if not mean > 0.0:
             raise ValueError("the weights of all rows are zero: at least one must be positive")
-        specs = [
-            self._spec(facts, mean, positive=c, factors=tuple(factors.items()))
-            for c in (names[1:] if len(names) == 2 else names)
-        ]
-        self._keep(self._solve_all(team, facts, specs, checkpoint, resume))
-        self.classes_, self.multilabel_ = classes, False
-        self.coef_ = np.stack([result.x for result in self.results_])
-        self.intercept_ = np.array([result.bias for result in self.results_])
+        return {"mean_weight": mean, "factors": tuple(factors.items())}
 
     def _factors(self, classes: list[Any], rows: dict[Any, int]) -> dict[Any, float]:
         wanted = self.class_weight
         if wanted is None:
             return {}
+        present = [c for c in classes if rows[c] > 0]  # all rows may have a label, or none
         if wanted == "balanced":
             total = sum(rows.values())
-            return {c: total / (len(classes) * rows[c]) for c in classes}
+            return {c: total / (len(present) * rows[c]) for c in present}
         unknown = set(wanted) - set(classes) if isinstance(wanted, dict) else set()
         if unknown:
             raise ValueError(
@@ -219,7 +227,7 @@ class DaskLinearClassifier(Classifies, ClassifierMixin, DaskModel):
 
         Returns
         -------
-        array of shape (n,)
+        array of shape (n,), or (n, n_labels) if the model was fitted with a matrix
         """
         return self._lazily("predict", X) if is_collection(X) else super().predict(X)
 

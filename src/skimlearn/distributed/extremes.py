@@ -97,6 +97,11 @@ def max_margin(
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
+    if solver == "core-set" and random_state is not None:
+        raise ValueError(
+            f"random_state={random_state!r} means nothing to solver='core-set', which draws no "
+            "numbers: leave it out, or take solver='sampled'"
+        )
     limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
     check_draws(draws)
     team, facts = make_team(client_of(client), X, y, None, labels=False, partitions=partitions)

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import combine, responses
-from skimlearn.distributed._certify import Answer, Biases, checked
+from skimlearn.distributed._certify import Answer, Biases, Query, asked, certify, judged, slopes
 from skimlearn.distributed._parcel import Parcel
-from skimlearn.distributed._pieces import Piece, Spec
+from skimlearn.distributed._pieces import Former, Piece, Spec
+from skimlearn.distributed._team import summed
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.solvers import choose
 from skimlearn.solvers._run import Start
@@ -50,6 +50,7 @@ class Lesson:
     b: float
     kind: str
     epochs: int
+    warm: bool  # whether the first round begins at (w, b), too
 
 
 def learn(piece: Piece, pair: Any, *, spec: Spec, lesson: Lesson) -> tuple[Vector, Parcel]:
@@ -61,7 +62,7 @@ def learn(piece: Piece, pair: Any, *, spec: Spec, lesson: Lesson) -> tuple[Vecto
     rng = np.random.default_rng([lesson.seed, lesson.number, piece.number])
     ledger = Ledger(problem.rows)
     steps = method(problem, ledger, settings, rng)
-    if lesson.number > 0:
+    if lesson.number > 0 or lesson.warm:
         settings = replace(settings, t0=steps.t0 + lesson.number * lesson.epochs * n)
         steps = method(problem, ledger, settings, rng, Start(lesson.w, lesson.b))
     for _ in range(lesson.epochs):
@@ -88,33 +89,33 @@ def pulled(piece: Piece, pair: Any, *, spec: Spec) -> Vector:
     return certificates.clipped(problem, np.zeros(piece.n) if pair[0] is None else pair[0])
 
 
-def slopes(piece: Piece, *, spec: Spec, w: Vector, b: float) -> Vector:
-    """Minus the slopes at an answer."""
-    problem = replace(piece.problem(spec), bias="none")  # what is balanced, is over all pieces
-    z = np.empty(piece.n)
-    responses(problem.rows, w, z)
-    return certificates.slopes(problem, certificates.Primal(w, b, 0.0, z))
+def weighed(piece: Piece, a: Vector, *, spec: Spec) -> tuple[None, Parcel]:
+    """The sums of the positive variables, and of all."""
+    weighted = a * piece.problem(spec).weights
+    return None, Parcel.of(None, [float(weighted[a > 0.0].sum()), float(weighted.sum())])
 
 
-def weighed(piece: Piece, a: Vector, *, spec: Spec) -> Parcel:
-    """What the variables add to theta, and their sums."""
-    problem = piece.problem(spec)
-    theta = np.zeros(spec.d)
-    weighted = a * problem.weights
-    combine(problem.rows, weighted / (spec.alpha * spec.n), theta)
-    return Parcel.of(theta, [float(weighted[a > 0.0].sum()), float(weighted.sum())])
+def examine(piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector) -> tuple[None, Parcel]:
+    """What a partition says about an answer, and its part of theta."""
+    return None, certify(piece, a, spec=spec, query=query, w=w, theta=None)
 
 
 class Mixing:
     """Iterated parameter mixing in progress."""
 
-    def __init__(self, team: Any, spec: Spec, seed: int, *, kind: str, epochs: int) -> None:
+    def __init__(
+        self, team: Any, spec: Spec, seed: int, *, kind: str, epochs: int,
+        start: Former | None = None,
+    ) -> None:  # fmt: skip
         if kind == "asgd" and not isinstance(spec.regularizer, SquaredL2):
             raise ValueError("solver='asgd' has p=2 and no radius: use solver='pgs' or 'auto'")
         self.name = f"mixing {kind}"
         self.team, self.spec, self.seed, self.epochs, self.kind = team, spec, seed, epochs, kind
-        self.states = team.each("begin", nothing)
-        self.w, self.b = np.zeros(spec.d), 0.0
+        self.warm = start is not None
+        former = start or Former(np.zeros(spec.d), 0.0, None)
+        self.w, self.b = former.w, former.b
+        parts: list[Any] = former.parts or [None] * team.count
+        self.states = team.each("begin", nothing, parts)
         self.mean, self.counted, self.until = self.w, 0, 1
         self.rounds = self.reads = self.moved = 0
         self.biases = Biases(spec.bias)
@@ -124,7 +125,8 @@ class Mixing:
     def advance(self) -> None:
         """One round."""
         team, spec = self.team, self.spec
-        lesson = Lesson(self.rounds, self.seed, self.w, self.b, self.kind, self.epochs)
+        about = (self.kind, self.epochs, self.warm)
+        lesson = Lesson(self.rounds, self.seed, self.w, self.b, *about)
         shared = team.share("lesson", lesson)
         self.states = team.each("learn", learn, self.states, spec=spec, lesson=shared)
         parcel = team.total(self.states)
@@ -140,20 +142,20 @@ class Mixing:
     def check(self) -> Answer:
         """The certificate of the present answer."""
         team, spec = self.team, self.spec
-        w = self.mean
-        if self.smooth and self.rounds:
-            shared = team.share("answer", w)
+        w, shared = self.mean, team.share("answer", self.mean)
+        if self.smooth and (self.rounds or self.warm):
             a = team.each("slopes", slopes, spec=spec, w=shared, b=self.b)
         else:
             a = team.each("pulled", pulled, self.states, spec=spec)
-        parcel = team.total(team.each("weigh", weighed, a, spec=spec), pairs=False)
-        up, total = parcel.numbers.tolist()
-        answer, other = checked(
-            team, spec, a, (w, self.b), (up, total), parcel.vector, self.biases, exact=False
-        )
+        pairs = team.fetch(team.each("weigh", weighed, a, spec=spec))
+        up, total = summed([pair[1] for pair in pairs]).numbers.tolist()
+        query = asked(spec, self.b, (up, total), self.biases, True)
+        found = team.each("certify", examine, a, spec=spec, query=query, w=shared)
+        parcel = team.total(found, light=True)
+        answer = judged(spec, w, parcel.vector, query, parcel, self.biases)
         self.b = answer.b
         self.last = a
-        self.moved += parcel.moved + other.moved + 2 * team.workers * w.nbytes
+        self.moved += parcel.moved + team.workers * w.nbytes
         return answer
 
     def variables(self, states: list[Any], answer: Answer) -> Vector:

@@ -51,38 +51,11 @@ class DaskLinearRegressor(RegressorMixin, DaskModel):
 
     _labels = False
 
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None,
-        resume: bool = False,
-    ) -> DaskLinearRegressor:  # fmt: skip
-        """Learn from the rows of all partitions.
-
-        Parameters
-        ----------
-        X : dask array or dataframe, list of delayed blocks, path of a store or a folder of stores
-            The rows; also arrays and sparse matrices.
-        y : dask array or series, list of delayed blocks, array, or None
-            The targets, cut as X is; None for stores, and for blocks that are pairs (X, y).
-        sample_weight : dask array, list of delayed blocks, array, or None
-            Non-negative weights of the rows.
-        checkpoint : path or None
-            A file that holds the state of the fit every few rounds.
-        resume : bool, default=False
-            Go on from the checkpoint, if there is one; the partitions must be the same.
-
-        Returns
-        -------
-        self
-        """
-        team, facts = self._team(X, y, sample_weight)
-        self._fit(team, facts, checkpoint, resume)
-        return self
-
     def _fit(
         self, team: Cluster, facts: list[Facts], checkpoint: Any = None, resume: bool = False
     ) -> None:
         mean = sum(fact.weight for fact in facts) / sum(fact.n for fact in facts)
-        spec = self._spec(facts, mean)
+        spec = self._spec(facts, mean_weight=mean)
         self._keep(self._solve_all(team, facts, [spec], checkpoint, resume))
         self.coef_, self.intercept_ = self.result_.x, self.result_.bias
 
