@@ -32,5 +32,7 @@ def main() -> None:
 
     try:
         declared(sys.argv[1:2])(prog_name="skim")
+    except KeyboardInterrupt:
+        sys.exit(130)
     finally:
         gc.freeze()  # the end of a process would look at all modules again, for garbage

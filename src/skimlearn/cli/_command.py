@@ -42,12 +42,37 @@ LINE = "skim.line"  # where the context of a command keeps the words of the comm
 PLACES = {"DATA", "FILE", "FOLDER", "MODEL", "PATH", "PAYOFFS", "STORE"}  # what paths are shown as
 
 
+UsageError: Any = typer.BadParameter.__base__  # of click, which some versions of typer contain
+
+
 class _Commands(typer.core.TyperGroup):
     """The commands, and the line that was given: models remember the one that made them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[LINE] = ["skim", *args]
         return super().parse_args(ctx, args)
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """As typer's; but what is wrong with a command line is said in one line."""
+        if not more.pop("standalone_mode", True):
+            return super().main(*args, standalone_mode=False, **more)  # type: ignore[misc]
+        try:
+            code = super().main(*args, standalone_mode=False, **more)  # type: ignore[misc]
+        except UsageError as error:
+            _tell_usage(error)
+            code = error.exit_code
+        except typer.Abort:  # Ctrl-C, before a command has begun
+            code = INTERRUPTED
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell_usage(error: Any) -> None:
+    if error.ctx is None or type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    path = error.ctx.command_path
+    text = " ".join(error.format_message().split())
+    print(f"{path}: {text} ({path} -h explains it)", file=sys.stderr)
 
 
 app = typer.Typer(
