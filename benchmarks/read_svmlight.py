@@ -1,19 +1,22 @@
 """Megabytes per second of svmlight readers, on the same bytes.
 
-    python benchmarks/read_svmlight.py [FILE ...]
+    python benchmarks/read_svmlight.py [--svm2csr PYTHON] [FILE ...]
 
 Without files, two are made: sparse rows with values of 6 digits, as of weighted words, and the same
 rows with all digits of a double. Compressed files are unpacked first. All readers that are
 installed take turns; shown is the best of some rounds, by the clock ("wall") and by the time that
 all threads together spent computing ("cpu"), which other work on the machine disturbs less. The
 readers of packages that learn (xgboost, lightgbm, catboost) make what their package learns from,
-which is more than a matrix: with lightgbm it includes the bins. Where a reader gives a matrix, it
-is compared with that of scikit-learn; if skimlearn's is another, the exit status is 1.
+which is more than a matrix: with lightgbm it includes the bins. svm2csr installs for Python 3.9 and
+older: ``--svm2csr`` names an interpreter that has it, which reads in a process of its own. Where a
+reader gives a matrix, it is compared with that of scikit-learn; if skimlearn's is another, the exit
+status is 1.
 """
 
 import argparse
 import importlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -61,6 +64,17 @@ def snapml(path):
     importlib.import_module("snapml.Loaders").load_from_svmlight_format(path)
 
 
+SVM2CSR = """
+import sys, time
+import svm2csr
+best = [9e9, 9e9]
+for _ in range(int(sys.argv[2])):
+    start, cpu = time.perf_counter(), time.process_time()
+    svm2csr.load_svmlight_file(sys.argv[1])
+    best = [min(best[0], time.perf_counter() - start), min(best[1], time.process_time() - cpu)]
+print(*best)
+"""
+
 READERS = {
     "skimlearn, 1 thread": lambda path: read_svmlight(path),
     "skimlearn, 2 threads": lambda path: read_svmlight(path, n_jobs=2),
@@ -73,6 +87,14 @@ READERS = {
     "catboost, 2 threads": catboost,
     "snapml": snapml,
 }
+
+
+def of_svm2csr(python, path, rounds):
+    """What `measure` says of a reader, of svm2csr in another interpreter."""
+    command = [python, "-c", SVM2CSR, path, str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    wall, cpu = map(float, done.stdout.split())
+    return wall, cpu, None
 
 
 def make_file(path, megabytes, digits, seed=0):
@@ -152,6 +174,7 @@ def main():
     parser.add_argument("files", nargs="*", help="svmlight files")
     parser.add_argument("--megabytes", type=float, default=120.0, help="of files that are made")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--svm2csr", metavar="PYTHON", help="an interpreter that has svm2csr")
     parser.add_argument("--seconds", type=float, default=5.0, help="slower readers have one round")
     options = parser.parse_args()
 
@@ -168,6 +191,8 @@ def main():
             print(f"\n{Path(path).name}: {size:.1f} MB")
             print(f"  {'reader':<22} {'MB/s wall':>10} {'cpu':>7} {'ratio wall':>11} {'cpu':>7}")
             found = measure(path, options.rounds, options.seconds)
+            if options.svm2csr:
+                found["svm2csr, all cores"] = of_svm2csr(options.svm2csr, path, options.rounds)
             base = found["scikit-learn"]
             for name, (wall, cpu, same) in sorted(found.items(), key=lambda item: item[1][0]):
                 note = {True: "", False: "  DIFFERENT", None: "  (no matrix to compare)"}[same]

@@ -36,11 +36,11 @@ def environment(folder):
     }
 
 
-def run(work):
-    """Run all commands in a folder; pairs of a command and its seconds, as they are done."""
+def run(work, page=PAGE):
+    """Run all commands of a page in a folder: each with its seconds, as they are done."""
     with tempfile.TemporaryDirectory() as programs:
         settings = environment(programs)
-        for line in commands():
+        for line in commands(page):
             began = time.perf_counter()
             done = subprocess.run(
                 ["sh", "-c", line], cwd=work, env=settings, capture_output=True, text=True

@@ -145,6 +145,42 @@ def test_second_process_compiles_nothing(project):
     assert Path(second["folder"]).is_relative_to(project / "cache")
 
 
+MAKES_ARRAYS = """
+    import json
+    import numpy as np
+    from skimlearn._jit import kernel
+    from numba.core.runtime import rtsys
+
+    @kernel
+    def squares(x):
+        out = [np.empty(0)]  # numba counts who holds these arrays
+        for k in range(3):
+            out.append(x * x + k)
+        return out
+
+    @kernel
+    def unused(x):
+        return x
+
+    first = squares(np.arange(4.0))[3].tolist()
+    print(json.dumps({
+        "value": first,
+        "misses": sum(squares.stats.cache_misses.values()),
+        "runtime compiled": rtsys._init,
+        "caches": ["_made" in vars(k._cache) for k in (squares, unused)],
+    }))
+"""
+
+
+def test_kernels_that_make_arrays_are_loaded_without_the_runtime_of_a_compiler(tmp_path):
+    write(tmp_path, main=MAKES_ARRAYS)
+    first, second = (result(command(tmp_path, "main.py")) for _ in range(2))
+    assert first["value"] == second["value"] == [2.0, 3.0, 6.0, 11.0]
+    assert (first["misses"], first["runtime compiled"]) == (1, True)
+    assert (second["misses"], second["runtime compiled"]) == (0, False)
+    assert second["caches"] == [True, False]  # made for kernels that are called
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "expected"),
     [

@@ -39,9 +39,10 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core import event as events
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -117,30 +118,55 @@ def lean_kernel(function: Function) -> Function:
 def _compile(function: Function, options: dict[str, Any]) -> Function:
     compiled: Any = numba.njit(**options)(function)
     folder = cache_directory()
-    if numba.config.DISABLE_JIT or folder is None:
-        return compiled
-    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-    try:
-        compiled._cache = _Cache(function)
-    except RuntimeError:  # a function typed into an interpreter has no file to name the cache after
-        pass
-    finally:
-        numba.config.CACHE_DIR = previous
+    if folder is not None and not numba.config.DISABLE_JIT:
+        compiled._cache = _CacheOnDemand(function, str(folder))
     return compiled
+
+
+class _CacheOnDemand:
+    """The cache of a kernel, made when the kernel is first called.
+
+    Numba makes and removes a file for each, to see whether the folder can be written to. A process
+    uses a few of the kernels that it has imported.
+    """
+
+    def __init__(self, function: Any, folder: str) -> None:
+        self._function, self._folder = function, folder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+    @functools.cached_property
+    def _made(self) -> Any:
+        with global_compiler_lock:
+            previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, self._folder
+            try:
+                return _Cache(self._function)
+            except RuntimeError:  # a function typed into an interpreter has no file to name it by
+                return NullCache()
+            finally:
+                numba.config.CACHE_DIR = previous
 
 
 class _Cache(FunctionCache):
     """Machine code on disk that is loaded without what only a compiler needs.
 
-    Numba brings all it knows about types and functions (and scipy.linalg) up to date first, which
-    takes several times as long as to load a kernel. A compilation does so anyway; machine code
-    needs no more than numba's runtime.
+    Numba brings all it knows about types and functions (and scipy.linalg) up to date first, and
+    compiles its own runtime, which takes several times as long as to load a kernel. A compilation
+    does so anyway; machine code has the runtime in it, but for the functions that numba has in C.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
+        _name_runtime()
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
+
+
+@functools.cache
+def _name_runtime() -> None:
+    """Tell the linker where numba's functions in C are, as numba does before it compiles."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvmlite.binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 class _Notice(events.Listener):

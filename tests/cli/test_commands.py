@@ -356,7 +356,7 @@ def test_a_report_with_the_rows_that_were_learned_from(data, tmp_path):
     pytest.importorskip("skimlearn.report")
     line = ["train", data / "rows.svm", "-o", tmp_path / "m", "--alpha", "0.01"]
     skim(*line)
-    command = f"skim {' '.join(map(str, line))}"  # no word of it needs quotes
+    command = "skim train rows.svm -o m --alpha 0.01"  # names of files without their folders
     page = tmp_path / "page.html"
     told = document("report", tmp_path / "m", "-o", page, "--train", data / "rows.svm", "--path")
     text = page.read_text()
@@ -373,6 +373,21 @@ def test_a_report_with_the_rows_that_were_learned_from(data, tmp_path):
     assert loaded.result_.command == command
     X, y = skimlearn.read_svmlight(data / "rows.svm")
     assert loaded.fit(X, y).result_.command == ""  # another fit has another origin
+
+
+@pytest.mark.parametrize("form", ["--labels {}", "--labels={}"])
+def test_a_model_does_not_tell_where_its_files_were(data, tmp_path, form):
+    folder = tmp_path / "secret folder" / "km"
+    folder.mkdir(parents=True)
+    labels, output = folder / "y.txt", folder / "spam model"
+    labels.write_text("\n".join(f"km/{k % 2}" for k in range(200)))
+    given = [word.replace("{}", str(labels)) for word in form.split()]
+    skim("train", data / "rows.svm", f"-o{output}", *given, "--class-weight", "km/0=2,km/1=1")
+    made_by = document("info", output)["made_by"]
+    label = form.replace("{}", "y.txt")
+    assert made_by == f"skim train rows.svm '-ospam model' {label} --class-weight km/0=2,km/1=1"
+    assert b"secret" not in output.read_bytes()
+    assert b"secret" not in skim("report", output).stdout.encode()
 
 
 def test_a_report_without_what_it_needs(data, model, tmp_path):

@@ -29,6 +29,17 @@ def test_every_command_of_the_tutorial_runs(tmp_path):
     assert json.loads((tmp_path / "mails" / "manifest.json").read_text())
 
 
+@pytest.mark.slow
+def test_the_commands_of_the_front_page_run(tmp_path):
+    tutorial = runpy.run_path(str(DOCS / "time_tutorial.py"))
+    done = [process for *_, process in tutorial["run"](tmp_path, DOCS.parent / "README.md")]
+    assert len(done) == 5
+    answers = done[-1].stdout.split()
+    assert len(answers) == 10
+    assert set(answers) <= {"-1", "1"}
+    assert (tmp_path / "model").exists()
+
+
 def test_every_command_is_in_the_reference():
     from skimlearn.cli._app import app, declared
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from skimlearn._jit import kernel
 from skimlearn.data import rows as module
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.rows import Csr, Dense, combine, lengths, norms, responses
+from skimlearn.data.rows import Csr, Dense, combine, lengths, norms, responses, without_gaps
 
 N, D = 7, 5
 
@@ -221,6 +221,28 @@ def test_spare_room_behind_the_last_row_is_not_read():
     z = np.empty(2)
     responses(rows, np.ones(2), z)
     assert z.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_without_gaps_are_dense_ones(dtype):
+    full = sp.csr_array(np.arange(1.0, 13.0, dtype=dtype).reshape(4, 3))
+    rows = without_gaps(as_rows(full))
+    assert isinstance(rows, Dense)
+    assert np.shares_memory(rows.values, full.data)
+    assert rows.values.dtype == dtype
+    np.testing.assert_array_equal(rows.values, full.toarray())
+    assert without_gaps(rows) is rows
+
+
+@pytest.mark.pure_python
+def test_rows_with_gaps_stay_sparse():
+    X = np.arange(1.0, 13.0).reshape(4, 3)
+    X[2, 1] = 0.0
+    rows = as_rows(sp.csr_array(X))
+    assert without_gaps(rows) is rows
+    some = rows._replace(starts=rows.starts[1:])  # as a view of the last rows has them
+    assert without_gaps(some) is some
 
 
 @pytest.mark.pure_python

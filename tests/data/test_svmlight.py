@@ -424,6 +424,27 @@ def test_threads_give_the_same_matrix(tmp_path):
     assert threading.active_count() == 1
 
 
+@pytest.mark.parametrize("zero_based", [True, False, "auto"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_pile_grows_whatever_the_beginning_promises(zero_based, known, monkeypatch):
+    monkeypatch.setattr(_svmlight_parts, "BLOCK", 100)
+    rng = np.random.default_rng(0)
+    wide = [[3], *([] for _ in range(200)), *([2, 7, 2**40] for _ in range(300)), [], [5]]
+    lines = [f"{k} " + " ".join(f"{j}:{k}.5" for j in row) for k, row in enumerate(wide)]
+    lines += [f"{j} {j}:1" for j in rng.integers(1, 9, 50)]
+    text = "\n".join(lines).encode()
+    X, y = read_svmlight(text if known else io.BytesIO(text), zero_based=zero_based)
+    first = int(zero_based is not True)
+    assert X.shape == (len(lines), 2**40 + 1 - first)
+    assert y.tolist() == [float(line.split()[0]) for line in lines]
+    entries = [tuple(map(float, e.split(":"))) for line in lines for e in line.split()[1:]]
+    assert X.indices.tolist() == [int(j) - first for j, _ in entries]
+    assert X.data.tolist() == [value for _, value in entries]
+    assert X.indptr.tolist() == np.cumsum([0, *(len(line.split()) - 1 for line in lines)]).tolist()
+    owner = X.data if X.data.base is None else X.data.base
+    assert owner.nbytes == X.data.nbytes  # no room is left behind the last entry
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("block", [1, 50, 10_000])
 def test_blocks_of_rows(rows, block, monkeypatch):

@@ -370,6 +370,13 @@ def test_dense_and_sparse_rows_give_the_same_weights(bias):
         assert dense.intercept_.tolist() == [0.0]
 
 
+def test_sparse_rows_without_gaps_are_learned_from_as_dense_ones():
+    assert (X != 0.0).all()
+    dense, sparse = model().fit(X, SIGN), model().fit(sp.csr_array(X), SIGN)
+    assert np.array_equal(dense.coef_, sparse.coef_)
+    assert np.array_equal(dense.decision_function(X) > 0, sparse.decision_function(X) > 0)
+
+
 @pytest.mark.parametrize(("p", "radius"), [(1.3, None), (2.0, 0.5), (1.0, 1.0)])
 def test_other_norms(p, radius):
     fitted = model(p=p, radius=radius, tol=1e-3).fit(X, SIGN)

@@ -25,9 +25,14 @@ def main() -> None:
         sys.exit(1)
     from skimlearn import estimators
 
-    gc.set_threshold(100_000)  # modules are loaded quicker if nobody looks for garbage meanwhile
+    gc.set_threshold(300_000)  # modules are loaded quicker if nobody looks for garbage meanwhile
     sys.modules.setdefault("coverage", None)  # type: ignore[arg-type]  # numba would load it
     estimators.CONTRACT = not LEAN & set(sys.argv[1:2])
     from skimlearn.cli._app import declared
 
-    declared(sys.argv[1:2])(prog_name="skim")
+    try:
+        declared(sys.argv[1:2])(prog_name="skim")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        gc.freeze()  # the end of a process would look at all modules again, for garbage

@@ -22,6 +22,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,15 +38,41 @@ FAILED, USAGE, UNCONVERGED, INTERRUPTED, PIPE, TERMINATED = 1, 2, 3, 130, 141, 1
 WORDS = {"overwrite=True": "--overwrite", "Store.create": "skim ingest"}  # of Python users
 EXPECTED = (ValueError, TypeError, OSError, ImportError, ArithmeticError)  # errors that explain
 
-LINE = "skim.line"  # where the context of a command keeps the command line
+LINE = "skim.line"  # where the context of a command keeps the words of the command line
+PLACES = {"DATA", "FILE", "FOLDER", "MODEL", "PATH", "PAYOFFS", "STORE"}  # what paths are shown as
+
+
+UsageError: Any = typer.BadParameter.__base__  # of click, which some versions of typer contain
 
 
 class _Commands(typer.core.TyperGroup):
     """The commands, and the line that was given: models remember the one that made them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[LINE] = shlex.join(["skim", *args])
+        ctx.meta[LINE] = ["skim", *args]
         return super().parse_args(ctx, args)
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """As typer's; but what is wrong with a command line is said in one line."""
+        if not more.pop("standalone_mode", True):
+            return super().main(*args, standalone_mode=False, **more)  # type: ignore[misc]
+        try:
+            code = super().main(*args, standalone_mode=False, **more)  # type: ignore[misc]
+        except UsageError as error:
+            _tell_usage(error)
+            code = error.exit_code
+        except typer.Abort:  # Ctrl-C, before a command has begun
+            code = INTERRUPTED
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell_usage(error: Any) -> None:
+    if error.ctx is None or type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    path = error.ctx.command_path
+    text = " ".join(error.format_message().split())
+    print(f"{path}: {text} ({path} -h explains it)", file=sys.stderr)
 
 
 app = typer.Typer(
@@ -98,8 +125,11 @@ def command(
 
         def run(context: typer.Context, **values: Any) -> None:
             debug = values.pop("debug")
-            line = context.meta[LINE]
-            out = Output(as_json=values.pop("json"), quiet=values.pop("quiet"), line=line)
+            words = context.meta[LINE]
+            out = Output(
+                as_json=values.pop("json"), quiet=values.pop("quiet"), line=shlex.join(words),
+                origin=shlex.join(without_folders(words, _paths(context))),
+            )  # fmt: skip
             if "parameters" in own:
                 values["parameters"] = given(options, {key: values.pop(key) for key in options})
             if "reading" in own:
@@ -119,6 +149,33 @@ def command(
         return function
 
     return register
+
+
+def _paths(context: typer.Context) -> list[str]:
+    """The paths among the values that a command was given."""
+    found: list[str] = []
+    for parameter in context.command.params:
+        if (getattr(parameter, "metavar", None) or "").rstrip(".") in PLACES:
+            value = context.params.get(parameter.name or "")
+            found += [value] if isinstance(value, str) else value or []
+    return found
+
+
+def without_folders(words: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """The words of a command line, with the names of files only in the place of their paths.
+
+    Examples
+    --------
+    >>> without_folders(["skim", "train", "/home/ada/rows.svm"], ["/home/ada/rows.svm"])
+    ['skim', 'train', 'rows.svm']
+    """
+    names = {path: Path(path).name or path for path in sorted(paths, key=len, reverse=True)}
+
+    def shortened(word: str) -> str:  # the path itself, or an option and its value in one word
+        path = next((path for path in names if word.endswith(path)), "")
+        return word.removesuffix(path) + names.get(path, "")
+
+    return [shortened(word) for word in words]
 
 
 @contextlib.contextmanager

@@ -109,7 +109,7 @@ class Fit:
             import numpy as np
 
             model.feature_names_in_ = np.asarray(self.names, dtype=object)
-        model.result_ = replace(model.result_, command=self.out.line)
+        model.result_ = replace(model.result_, command=self.out.origin)
         if model.result_.status.name == "INTERRUPTED":
             self.code = self.code or INTERRUPTED
         return self

@@ -24,11 +24,14 @@ class Output:
     """The streams of one command.
 
     With ``as_json`` standard output gets one JSON document at the end, and nothing else. ``line``
-    is the command line, to repeat it. Rich is loaded on a terminal only: a pipe gets plain lines.
+    is the command line, to repeat it, and ``origin`` the same without folders, to be kept in files
+    that may be given away. Rich is loaded on a terminal only: a pipe gets plain lines.
     """
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False, line: str = "") -> None:
-        self.as_json, self.quiet, self.line = as_json, quiet, line
+    def __init__(
+        self, *, as_json: bool = False, quiet: bool = False, line: str = "", origin: str = ""
+    ) -> None:
+        self.as_json, self.quiet, self.line, self.origin = as_json, quiet, line, origin
         self.document: dict[str, Any] | None = None
         self._said: set[str] = set()
 

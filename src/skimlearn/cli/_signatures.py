@@ -93,32 +93,47 @@ def parameters_of(name: str) -> dict[str, Parameter]:
 @functools.cache
 def loss_names() -> tuple[str, ...]:
     """The names of the losses: the keys of their table."""
-    for node in _parsed("skimlearn.formulas.losses"):
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NAMES":
-            assert isinstance(node.value, ast.Dict)
-            return tuple(ast.literal_eval(key) for key in node.value.keys if key is not None)
-    raise AssertionError("there is no table of losses")
+    table = _parsed(_statement("skimlearn.formulas.losses", r"NAMES\b"))
+    assert isinstance(table, ast.AnnAssign)
+    assert isinstance(table.value, ast.Dict)
+    return tuple(ast.literal_eval(key) for key in table.value.keys if key is not None)
 
 
 @functools.cache
-def _parsed(module: str) -> list[ast.stmt]:
-    """The source of a module, which is found but not imported."""
+def _statement(module: str, start: str) -> str:
+    """The source of a statement of a module, which is found but not imported.
+
+    It ends before the next line that is not indented, but for closing brackets.
+    """
     spec = importlib.util.find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    text = Path(spec.origin).read_text(encoding="utf-8")
+    found = re.search(rf"^{start}.*?(?=^[^\s)\]}}]|\Z)", text, re.M | re.S)
+    assert found is not None
+    return found.group()
+
+
+@functools.cache
+def _parsed(source: str) -> ast.stmt:
+    return ast.parse(source).body[0]
 
 
 def _find(module: str, name: str) -> ast.ClassDef | ast.FunctionDef:
-    """The definition of a class, a function or, with a dot, a method."""
-    nodes = _parsed(module)
-    found: ast.stmt | None = None
-    for part in name.split("."):
-        found = next(node for node in nodes if getattr(node, "name", None) == part)
-        assert isinstance(found, ast.ClassDef | ast.FunctionDef)
-        nodes = found.body
+    """The definition of a class, up to its ``__init__``, of a function or, with a dot, a method."""
+    owner, _, method = name.partition(".")
+    source = _statement(module, rf"(class|def) {owner}\b")
+    # what follows is not needed, and to parse it takes longer than all the rest
+    upto = re.search(
+        rf"^    def {method or '__init__'}\b.*?(?=^    (def|@)|\Z)", source, re.M | re.S
+    )
+    found = _parsed(source[: upto.end()] if upto else source)
     assert isinstance(found, ast.ClassDef | ast.FunctionDef)
-    return found
+    if not method:
+        return found
+    inner = next(node for node in found.body if getattr(node, "name", None) == method)
+    assert isinstance(inner, ast.FunctionDef)
+    return inner
 
 
 def _docstring(definition: ast.ClassDef | ast.FunctionDef) -> str:

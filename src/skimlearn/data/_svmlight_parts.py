@@ -41,6 +41,7 @@ class Part(NamedTuple):
     columns: NDArray[Any]  # as in the text: int32, or int64 where one does not fit
     values: NDArray[Any]
     lines: int
+    size: int  # bytes of its text
     least: int  # id; beyond all if there is none
     most: int  # id; -1 if there is none
     most_line: int  # where it is, counted from 0 in this part
@@ -158,6 +159,7 @@ class Parts:
             columns=room.columns[:nonzeros].astype(index),
             values=room.values[:nonzeros].astype(self.dtype),
             lines=count,
+            size=length,
             least=int(room.tally[codes.LEAST_ID]),
             most=most if nonzeros else -1,
             most_line=int(room.tally[codes.LARGEST_LINE]),
@@ -183,7 +185,7 @@ def _broken(error: BrokenError, dtype: Any) -> Part:
     none = np.zeros(1, dtype=np.int64)
     return Part(
         np.empty(0), none, none[:0], none, np.empty(0, np.int32), np.empty(0, dtype),
-        0, int(codes.LARGEST), -1, 0, Fault(error.lines, None, str(error)),
+        0, 0, int(codes.LARGEST), -1, 0, Fault(error.lines, None, str(error)),
     )  # fmt: skip
 
 

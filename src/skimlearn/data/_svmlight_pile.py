@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -30,32 +29,43 @@ def some_rows(part: Part, first: int, stop: int) -> Part:
 
 
 class Pile:
-    """Parts that will be one matrix."""
+    """Parts that will be one matrix.
+
+    A part is copied to its place at once, and can be forgotten: its memory is that of a later one.
+    Memory that is touched for the first time costs more than to parse what goes there.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the values.
+    multilabel, query_id : bool
+        Whether rows have any number of labels, and queries.
+    first : int
+        The id of the first column, as far as it is known; else 0.
+    """
 
     def __init__(
-        self, dtype: np.dtype[Any], multilabel: bool, query_id: bool, workers: int
+        self, dtype: np.dtype[Any], multilabel: bool, query_id: bool, first: int = 0
     ) -> None:
         self.dtype, self.multilabel, self.query_id = dtype, multilabel, query_id
-        self.workers = workers
-        self._clear()
-
-    def _clear(self) -> None:
+        self.first = first
         self.rows = 0
-        self.labels: list[NDArray[Any]] = [np.empty(0)]
-        self.label_starts: list[NDArray[Any]] = []
-        self.queries: list[NDArray[Any]] = [np.empty(0, np.int64)]
-        self.starts: list[NDArray[Any]] = []
-        self.columns: list[NDArray[Any]] = [np.empty(0, np.int32)]
-        self.values: list[NDArray[Any]] = [np.empty(0, self.dtype)]
+        self.labels, self.values = _Growing(np.float64), _Growing(dtype)
+        self.label_starts, self.starts = _Growing(np.int64), _Growing(np.int64)
+        self.queries, self.columns = _Growing(np.int64), _Growing(np.int32)
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Part, growth: float = 2.0) -> None:
+        """Put a part behind the others.
+
+        ``growth`` is how many times as long the pile will become, as far as is known.
+        """
         self.rows += len(part.starts) - 1
-        self.labels.append(part.labels)
-        self.label_starts.append(part.label_starts)
-        self.queries.append(part.queries)
-        self.starts.append(part.starts)
-        self.columns.append(part.columns)
-        self.values.append(part.values)
+        self.starts.add(part.starts[1:], growth, self.values.length)
+        self.label_starts.add(part.label_starts[1:], growth, self.labels.length)
+        self.labels.add(part.labels, growth)
+        self.queries.add(part.queries, growth)
+        self.columns.add(part.columns, growth, -self.first)
+        self.values.add(part.values, growth)
 
     def take(self, first: int, width: int) -> tuple[Any, ...]:
         """The matrix, its labels and queries; the pile is empty then."""
@@ -68,43 +78,52 @@ class Pile:
 
     def take_triple(self, first: int, width: int) -> tuple[Any, ...]:
         """The same without scipy."""
-        starts = _joined_starts(self.starts)
-        narrow = max(int(starts[-1]), width) <= NARROW
+        narrow = max(self.values.length, width) <= NARROW
         index = np.int32 if narrow else np.int64
-        if self.workers > 1:
-            with ThreadPoolExecutor(1) as pool:
-                job = pool.submit(_joined_columns, self.columns, first, index)
-                values = _joined(self.values)
-                columns = job.result()
-        else:
-            values = _joined(self.values)
-            columns = _joined_columns(self.columns, first, index)
-        X = Triple(values, columns, starts.astype(index, copy=False), (self.rows, width))
-        y: Any = _joined(self.labels)
+        columns: NDArray[Any] = self.columns.take().astype(index, copy=False)
+        if first != self.first:
+            columns -= index(first - self.first)
+        starts = _from_zero(self.starts.take()).astype(index, copy=False)
+        X = Triple(self.values.take(), columns, starts, (self.rows, width))
+        y: Any = self.labels.take()
+        ends = self.label_starts.take()
         if self.multilabel:
-            flat, cuts = y.tolist(), _joined_starts(self.label_starts).tolist()
-            y = [tuple(sorted(flat[a:b])) for a, b in pairwise(cuts)]
-        queries = _joined(self.queries)
-        self._clear()
+            flat = y.tolist()
+            y = [tuple(sorted(flat[a:b])) for a, b in pairwise(_from_zero(ends).tolist())]
+        queries = self.queries.take()
+        self.rows = 0
         return (X, y, queries) if self.query_id else (X, y)
 
 
-def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
-    """All pieces as one; they are forgotten, so that little is in memory twice."""
-    whole = np.concatenate(pieces)
-    pieces.clear()
-    return whole
+class _Growing:
+    """An array that pieces are put to the end of."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        self.room: NDArray[Any] = np.empty(0, self.dtype)
+        self.length = 0
+
+    def add(self, piece: NDArray[Any], growth: float, plus: int = 0) -> None:
+        """Put numbers to the end, each with something added."""
+        begin, self.length = self.length, self.length + len(piece)
+        dtype = np.promote_types(self.room.dtype, piece.dtype)
+        if self.length > len(self.room) or dtype != self.room.dtype:
+            longer = np.empty(int(growth * self.length), dtype)
+            longer[:begin] = self.room[:begin]
+            self.room = longer
+        end = self.room[begin : self.length]
+        if plus:
+            np.add(piece, plus, out=end)
+        else:
+            end[:] = piece
+
+    def take(self) -> NDArray[Any]:
+        """The numbers; none are left, but room for as many others."""
+        whole, length = self.room, self.length
+        whole.resize(length, refcheck=False)  # nobody else has it; the rest was never touched
+        self.room, self.length = np.empty(length + length // 16, self.dtype), 0
+        return whole
 
 
-def _joined_columns(pieces: list[NDArray[Any]], first: int, index: Any) -> NDArray[Any]:
-    columns = _joined(pieces).astype(index, copy=False)
-    if first:
-        columns -= first
-    return columns
-
-
-def _joined_starts(pieces: list[NDArray[Any]]) -> NDArray[np.int64]:
-    """Offsets of parts that follow each other, each beginning at 0, as those of the whole."""
-    ends = np.cumsum([0, *(piece[-1] for piece in pieces)])
-    shifted = (piece[1:] + end for piece, end in zip(pieces, ends, strict=False))
-    return np.concatenate([np.zeros(1, np.int64), *shifted])
+def _from_zero(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), ends])

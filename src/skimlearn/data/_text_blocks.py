@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ class Source(NamedTuple):
     fill: Fill
     close: Callable[[], None]
     compressed: bool
+    size: int | None  # bytes of text, where they are known before it is read
 
 
 def open_source(origin: Any) -> Source:
@@ -33,12 +35,16 @@ def open_source(origin: Any) -> Source:
     """
     file: Any
     close: Callable[[], None] = _nothing
+    size: int | None = None
     if isinstance(origin, bytes | bytearray | memoryview):
         name, file = "<bytes>", io.BytesIO(origin)
+        size = memoryview(origin).nbytes
     elif isinstance(origin, str | os.PathLike):
         name = os.fsdecode(origin)
         file = open(name, "rb", buffering=0)  # noqa: SIM115
         close = file.close
+        status = os.fstat(file.fileno())
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None
     elif hasattr(origin, "read"):
         name, file = str(getattr(origin, "name", "<file>")), origin
     else:
@@ -50,11 +56,11 @@ def open_source(origin: Any) -> Source:
         whole = _Whole(file)
         for magic, kind in MAGIC.items():
             if whole.rest.startswith(magic):
-                return Source(name, decompressed(kind, whole), close, True)
+                return Source(name, decompressed(kind, whole), close, True, None)
     except BaseException:
         close()
         raise
-    return Source(name, whole.readinto, close, False)
+    return Source(name, whole.readinto, close, False, size)
 
 
 def _nothing() -> None:

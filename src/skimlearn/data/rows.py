@@ -256,6 +256,16 @@ def plain(rows: Rows) -> Any:
     return csr_array(parts, shape=rows.shape)
 
 
+def without_gaps(rows: Rows) -> Rows:
+    """The same rows, as dense ones if every entry is stored: then columns need not be read."""
+    if isinstance(rows, Dense) or int(rows.starts[0]) > 0:
+        return rows
+    n, d = rows.shape
+    if int(rows.starts[-1]) < n * d:  # columns are sorted, none is there twice
+        return rows
+    return Dense(rows.values[: n * d].reshape(n, d))
+
+
 def cuts(starts: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
     """Ranges of lines that have at most so many entries together, or are one line."""
     first, last = 0, len(starts) - 1

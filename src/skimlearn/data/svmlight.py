@@ -85,29 +85,32 @@ def read_svmlight(
     ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1.0, -1.0])
     """
     rules = _rules(n_features, zero_based, multilabel, query_id, finite)
-    pile = Pile(_as_dtype(dtype), multilabel, query_id, worker_count(n_jobs))
-    return pile.take(*_filled(pile, path, rules, n_features, zero_based))
+    pile = Pile(_as_dtype(dtype), multilabel, query_id, int(rules.least))
+    workers = worker_count(n_jobs)
+    return pile.take(*_filled(pile, path, rules, n_features, zero_based, workers))
 
 
 def read_triple(path: Any, *, zero_based: bool, n_jobs: int) -> tuple[Any, ...]:
     """The same without scipy: X is a `Triple`."""
-    pile = Pile(np.dtype(np.float64), False, False, worker_count(n_jobs))
     rules = _rules(None, zero_based, False, False, True)
-    return pile.take_triple(*_filled(pile, path, rules, None, zero_based))
+    pile = Pile(np.dtype(np.float64), False, False, int(rules.least))
+    workers = worker_count(n_jobs)
+    return pile.take_triple(*_filled(pile, path, rules, None, zero_based, workers))
 
 
 def _filled(
-    pile: Pile, path: Any, rules: Rules, n_features: int | None, zero_based: Any
+    pile: Pile, path: Any, rules: Rules, n_features: int | None, zero_based: Any, workers: int
 ) -> tuple[int, int]:
     """Fill the pile with all of a file; its least id and its number of columns."""
     widest = (-1, 0)  # the largest id, and the first line it is in, negative
-    least = LARGEST
+    least, done = LARGEST, 0
     source = open_source(path)
-    with closing(_sound_parts(source, rules, pile)) as parts:
+    with closing(_sound_parts(source, rules, pile.dtype, workers)) as parts:
         for before, part in parts:
             least = min(least, part.least)
             widest = max(widest, (part.most, -(before + part.most_line + 1)))
-            pile.add(part)
+            done += part.size
+            pile.add(part, _growth(done, source.size))
     first = 1 - bool(zero_based) if zero_based != "auto" else int(least > 0)
     width = widest[0] + 1 - first if widest[0] >= 0 else 0
     if n_features is not None and width > n_features:
@@ -120,6 +123,14 @@ def _filled(
             None,
         )
     return first, width if n_features is None else n_features
+
+
+def _growth(done: int, total: int | None) -> float:
+    """How many times as long as now a matrix may become, when so many bytes are read.
+
+    What little of the text says is not trusted: its lines may differ from the others.
+    """
+    return 2.0 if total is None or 16 * done < total else max(1.0, 1.03 * total / done)
 
 
 def iter_svmlight(
@@ -172,18 +183,18 @@ def iter_svmlight(
             "before the end"
         )
     rules = _rules(n_features, zero_based, multilabel, query_id, finite)
-    pile = Pile(_as_dtype(dtype), multilabel, query_id, worker_count(n_jobs))
+    pile = Pile(_as_dtype(dtype), multilabel, query_id, int(rules.least))
     count = None if rows is None else int(rows)
-    return _blocks(path, rules, pile, count, n_features, pile.take)
+    return _blocks(path, rules, pile, count, n_features, worker_count(n_jobs), pile.take)
 
 
 def iter_triples(
     path: Any, *, rows: int | None, zero_based: bool, n_jobs: int
 ) -> Iterator[tuple[Any, ...]]:
     """The same without scipy: X are `Triple`."""
-    pile = Pile(np.dtype(np.float64), False, False, worker_count(n_jobs))
     rules = _rules(None, zero_based, False, False, True)
-    return _blocks(path, rules, pile, rows, None, pile.take_triple)
+    pile = Pile(np.dtype(np.float64), False, False, int(rules.least))
+    return _blocks(path, rules, pile, rows, None, worker_count(n_jobs), pile.take_triple)
 
 
 def _blocks(
@@ -192,10 +203,11 @@ def _blocks(
     pile: Pile,
     rows: int | None,
     n_features: int | None,
+    workers: int,
     take: Callable[[int, int], tuple[Any, ...]],
 ) -> Iterator[tuple[Any, ...]]:
     first, width = int(rules.least), n_features or 0
-    with closing(_sound_parts(open_source(path), rules, pile)) as parts:
+    with closing(_sound_parts(open_source(path), rules, pile.dtype, workers)) as parts:
         for _, part in parts:
             if n_features is None:
                 width = max(width, part.most + 1 - first)
@@ -217,12 +229,12 @@ def _blocks(
 
 
 def _sound_parts(
-    source: Source, rules: Rules, pile: Pile
+    source: Source, rules: Rules, dtype: np.dtype[Any], workers: int
 ) -> Generator[tuple[int, Part], None, None]:
     """Parts, each with the number of lines before it; an error at the first fault."""
     before = 0
     try:
-        parts = iter(Parts(source, rules, dtype=pile.dtype, workers=pile.workers))
+        parts = iter(Parts(source, rules, dtype=dtype, workers=workers))
         with closing(parts):
             for part in parts:
                 if part.fault is not None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.inspection import as_rows, measured
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, scored
+from skimlearn.data.rows import Rows, scored, without_gaps
 from skimlearn.data.store import Store
 from skimlearn.data.triple import Triple
 from skimlearn.estimators._checks import (
@@ -124,6 +124,7 @@ class LinearModel(Saves, Reports, BaseEstimator):
         self, X: Any, targets: Sequence[Vector], weights: Sequence[Vector]
     ) -> list[Problem]:
         rows, squares = measured(X)
+        rows = without_gaps(rows)
         return [self._problem(rows, squares, y, w) for y, w in zip(targets, weights, strict=True)]
 
     # -------------------------------------------------------------------------------- solving
