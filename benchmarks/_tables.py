@@ -70,6 +70,29 @@ def exponents(x, values):
     return np.polyfit(np.log(x), np.log(np.asarray(values, dtype=float).T), 1)[0]
 
 
+def first_below(gaps, amounts, eps):
+    """The amount at which the gap of each seed is first below each eps; nan if never."""
+    below = gaps[:, :, None] <= eps
+    amounts = np.broadcast_to(amounts, gaps.shape)
+    at = np.take_along_axis(amounts, below.argmax(axis=1), axis=1).astype(float)
+    return np.where(below.any(axis=1), at, np.nan)
+
+
+def half_way(x, success):
+    """Where a rising frequency first passes 1/2, on a scale of logarithms; nan if it never does."""
+    at = int(np.argmax(success >= 0.5))
+    if success[at] < 0.5:
+        return math.nan
+    if at == 0:
+        return float(x[0])
+    part = (0.5 - success[at - 1]) / (success[at] - success[at - 1])
+    return float(x[at - 1] * (x[at] / x[at - 1]) ** part)
+
+
+def grid(first, last, ratio):
+    return np.unique(np.round(first * ratio ** np.arange(math.log(last / first, ratio) + 1)))
+
+
 def show(lines):
     """Print the table."""
     cells = [HEAD, *(line.cells for line in lines)]
