@@ -17,9 +17,9 @@ from skimlearn.estimators._packing import (
     unpack,
     unpack_classes,
     unpack_float,
-    unpack_result,
     unpack_texts,
 )
+from skimlearn.estimators._packing_results import unpack_result
 from skimlearn.estimators._packing_support import unpack_support
 
 __all__ = ["COMMAND", "FORMAT", "KEY", "LAYOUTS", "build", "layout_of"]

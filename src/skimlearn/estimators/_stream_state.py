@@ -22,12 +22,11 @@ from skimlearn.data.tensors import ModelError, parse_json, read_tensors, version
 from skimlearn.estimators._packing import (
     Tensors,
     pack_classes,
-    pack_history,
     pack_texts,
     unpack_classes,
-    unpack_history,
     unpack_texts,
 )
+from skimlearn.estimators._packing_results import pack_history, unpack_history
 from skimlearn.result import Record
 
 __all__ = ["Position", "digest", "read_state", "write_state"]

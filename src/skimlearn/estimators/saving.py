@@ -32,7 +32,8 @@ from skimlearn.data.tensors import (
     write_tensors,
 )
 from skimlearn.estimators._contract import check_is_fitted
-from skimlearn.estimators._packing import Tensors, pack, pack_classes, pack_result, pack_texts
+from skimlearn.estimators._packing import Tensors, pack, pack_classes, pack_texts
+from skimlearn.estimators._packing_results import pack_result
 from skimlearn.estimators._packing_support import pack_support
 from skimlearn.estimators._restoring import (
     COMMAND,
