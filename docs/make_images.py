@@ -100,7 +100,7 @@ def draw_solvers(X, y):
     """The certified gap of every solver, for a loss with a kink and for a smooth one."""
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.9), layout="constrained", sharey=True)
     styles = {
-        "sgd": "C1-", "asgd": "C2-", "casgd": "C4--", "pegasos": "C5-", "pgs": "C6:",
+        "sgd": "C1-", "asgd": "C2-", "casgd": "C4--", "ftrl": "C7-", "pegasos": "C5-", "pgs": "C6:",
         "dual": "C3-", "auto": "C0--",
     }  # fmt: skip
     for axes, loss in zip(panels, ("hinge", "log"), strict=True):

@@ -83,6 +83,12 @@ def test_every_solver_has_its_mathematics():
     assert sorted(file for file in solvers if f"{file}`" not in named) == []
 
 
+def test_the_architecture_names_every_solver():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    solvers = {path.stem for path in (ROOT / "src/skimlearn/solvers").glob("[a-z]*.py")}
+    assert sorted(name for name in solvers if f"`{name}`" not in page) == []
+
+
 def test_readme_has_code():
     assert any(name(page) == "README.md" and blocks(page) for page in PAGES)
 
