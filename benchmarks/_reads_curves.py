@@ -109,7 +109,7 @@ class SgdRun(Run):
         return self.ledger.reads.nnz
 
     def advance(self, steps):
-        start = time.perf_counter()
+        start = time.process_time()
         while self.steps < steps:
             if not len(self.order):
                 self.order = self.method.order(self.rng)
@@ -117,7 +117,7 @@ class SgdRun(Run):
             self.method.visit(part)
             self.ledger.visit(part)
             self.steps += len(part)
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
 
     def answers(self):
         mean = self.method.total()[0]
@@ -166,7 +166,7 @@ class SkimRun(Run):
         skim, matrix, width = self.skim, self.matrix, self.log.shape[2]
         most = steps - self.steps + ALONE
         log = np.zeros((most, 2, width), dtype=np.int64)
-        start = time.perf_counter()
+        start = time.process_time()
         missing = most - len(self.numbers)
         if missing > 0:
             self.numbers = np.concatenate([self.numbers, self.rng.random((missing, width))])
@@ -174,7 +174,7 @@ class SkimRun(Run):
             skim.method, skim.state, matrix.rows, matrix.columns, self.numbers, log,
             steps - self.steps,
         )  # fmt: skip
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
         self.numbers, log = self.numbers[taken:], log[:taken]
         self.log = np.concatenate([self.log, log])
         self.steps += int((log[:, 0, 0] >= 0).sum())

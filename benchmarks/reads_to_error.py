@@ -1,6 +1,7 @@
 """How many entries does a solver read until a test error is reached?
 
     python benchmarks/reads_to_error.py [--data FOLDER] [--out FOLDER] [--quick]
+    python benchmarks/reads_to_error.py --data FOLDER --page    # what docs/sublinear.md shows
 
 The sublinear solvers (tracking, simba) beside Pegasos and averaged SGD, each with its best
 parameters (of a grid) and its best answer (last iterate, mean, tail) for each problem, counted in
@@ -21,9 +22,9 @@ real     Data sets, to within 1 % (or one test row) of the best error that any s
 map      Where it wins: rare rows against the shape and the density of the matrix (an error of 2 %;
          what is not reached in two passes counts as two passes).
 
-Reads are exact and the same on every machine; seconds are not. They are those of one run straight
-to the step at which the error was reached, the least of some repetitions; what it takes to hold
-the matrix by row and by column is shown apart.
+Reads are exact and the same on every machine; seconds (of CPU time) are not. They are those of one
+run straight to the step at which the error was reached, the least of some repetitions; what it
+takes to hold the matrix by row and by column is shown apart.
 """
 
 import argparse
@@ -34,18 +35,15 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # errors are measured on one core too
 
 import numpy as np
+from _reads_compare import GRADIENT, SUBLINEAR, best_of, compare, curves_of, settings_of
 from _reads_curves import ANSWERS, Setting, make_run
+from _reads_page import write_page
 from _reads_picture import draw
 from _reads_problems import rare_task, real_tasks, sparse_rare_task, teacher_task
 
 from skimlearn.solvers._margin_state import TOP
 
 ALPHAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-SUBLINEAR, GRADIENT = ("tracking", "simba"), ("pegasos", "asgd")
-HEAD = (
-    f"{'solver':9s} {'best setting':24s} {'answer':6s} {'stored entries read':>29s} "
-    f"{'distinct':>9s} {'dense count':>11s} {'seconds':>9s}"
-)
 
 
 class Report:
@@ -57,113 +55,6 @@ class Report:
     def __call__(self, line=""):
         self.lines.append(line)
         print(line, flush=True)
-
-
-def settings_of(solver, values, batches=(1,)):
-    return [Setting(solver, value, batch) for value in values for batch in batches]
-
-
-def curves_of(task, settings, *, seeds, budget, goal=-1.0, of=any):
-    """The looks of each setting and seed; the runs are kept to count distinct entries."""
-    found = []
-    for setting in settings:
-        runs = [make_run(setting, task, seed) for seed in range(seeds)]
-        looks = [r.looks(task.errors, budget=budget * task.stored, goal=goal, of=of) for r in runs]
-        found.append((setting, runs, looks))
-    return found
-
-
-def reached(looks, answer, goal):
-    """The first look at which the error is reached and held; None if there is none."""
-    held = [look.errors[answer] <= goal for look in looks]
-    return next((looks[k] for k in range(len(held) - 1) if held[k] and held[k + 1]), None)
-
-
-def best_of(curves, goal, solver, count="nnz", answers=ANSWERS):
-    """The setting and the answer of a solver with the fewest reads in the median, and the looks."""
-    best = None
-    for setting, runs, curve in curves:
-        if not setting.solver.startswith(solver):
-            continue
-        for answer in answers:
-            looks = [reached(c, answer, goal) for c in curve]
-            reads = [np.inf if look is None else getattr(look, count) for look in looks]
-            if best is None or np.median(reads) < best["median"]:
-                best = {
-                    "median": float(np.median(reads)), "reads": reads, "looks": looks,
-                    "setting": setting, "answer": answer, "runs": runs,
-                }  # fmt: skip
-    return best
-
-
-def seconds_of(task, best, repeats=3):
-    """Seconds of a run straight to the step at which the error was reached: median over seeds."""
-    times = []
-    for seed, look in enumerate(best["looks"]):
-        if look is not None:
-            runs = [make_run(best["setting"], task, seed) for _ in range(repeats)]
-            for run in runs:
-                run.advance(look.steps)
-            times.append(min(run.seconds for run in runs))
-    return float(np.median(times))
-
-
-def compare(task, curves, goal, report, *, timed=True):
-    """A table of the solvers on one problem; the ratios of the best of both families."""
-    report(f"\n{task.name}: {task.X.shape[0]:,} x {task.X.shape[1]:,}, error <= {goal:.3g}")
-    report(HEAD)
-    spent = {}
-    for solver in SUBLINEAR + GRADIENT:
-        best = best_of(curves, goal, solver)
-        if best is None:
-            continue
-        known = np.isfinite(best["median"])
-        share = [f"{reads / task.stored:.3%}" for reads in best["reads"]]
-        distinct = [
-            np.inf if look is None else run.distinct(look.steps)[1]
-            for run, look in zip(best["runs"], best["looks"], strict=True)
-        ]
-        spent[solver] = {
-            "nnz": best["median"],
-            "distinct": float(np.median(distinct)),
-            "dense": best_of(curves, goal, solver, "dense")["median"],
-            "seconds": seconds_of(task, best) if timed and known else np.nan,
-        }
-        low, high = min(best["reads"]), max(best["reads"])
-        reads = f"{best['median'] / task.stored:.3%} ({low / task.stored:.3%} .. "
-        reads += f"{high / task.stored:.3%})" if np.isfinite(high) else "-)"
-        numbers = spent[solver]
-        report(
-            f"{solver:9s} {best['setting']!s:24s} {best['answer']:6s} "
-            + (
-                f"{reads:>29s} {numbers['distinct'] / task.stored:9.3%} "
-                f"{numbers['dense'] / np.prod(task.X.shape):11.3%} {numbers['seconds']:9.2g}"
-                if known
-                else f"not reached by most of {len(share)} runs".rjust(29)
-            )
-        )
-    return ratios(curves, spent, report)
-
-
-def ratios(curves, spent, report):
-    """Reads of the better gradient solver over those of the better sublinear one."""
-    found, text = {"open": False}, []  # open: the sublinear solvers did not get there
-    ends = {
-        count: max(getattr(c[-1], count, 0) for s, _, cs in curves for c in cs if s.sublinear)
-        for count in ("nnz", "dense")
-    }
-    for count in ("nnz", "distinct", "dense", "seconds"):
-        ours, theirs = (
-            min([x for s in kind if not np.isnan(x := spent[s][count])], default=np.inf)
-            for kind in (SUBLINEAR, GRADIENT)
-        )
-        sign = ""
-        if not np.isfinite(ours) and count in ends:  # at least all that was allowed
-            ours, sign, found["open"] = ends[count], "less than ", True
-        found[count] = theirs / ours if np.isfinite(ours + theirs) else np.nan
-        text.append(f"{count} {sign}{found[count]:.2g}")
-    report("SGD / sublinear: " + ", ".join(text))
-    return found
 
 
 # --------------------------------------------------------------------------------------- the parts
@@ -266,7 +157,7 @@ def teacher_part(options, report):
     report("bound: that of SGD, 64 (R + delta) / delta^2 rows without its constant")
     report(f"{'flipped':>7s} {'delta':>6s} {'d':>6s} {'SGD':>7s} {'simba':>7s} {'tracking':>8s} "
            f"{'ratio':>6s} {'theory':>6s} {'bound':>7s} {'bound / SGD':>11s}")  # fmt: skip
-    deltas, seeds = (0.1, 0.05, 0.02), options.seeds
+    deltas, seeds, found = (0.1, 0.05, 0.02), options.seeds, []
     for d in (2000,) if options.quick else (2000, 8000):
         for flipped in (0.0, 0.1) if options.quick else (0.0, 0.05, 0.1, 0.2):
             task = teacher_task(2000, d, 8.0, flipped, tests=1000)
@@ -278,17 +169,21 @@ def teacher_part(options, report):
             goal = float(np.mean(task.y_test * task.truth < 0.0))
             curves = curves_of(task, settings, seeds=seeds, budget=1.0, goal=goal + min(deltas))
             for delta in deltas:
-                reads = {
-                    s: best_of(curves, goal + delta, s)["median"] / d for s in SUBLINEAR + GRADIENT
-                }
-                theirs = min(reads[s] for s in GRADIENT)
-                ratio, bound = theirs / min(reads[s] for s in SUBLINEAR), flipped + delta
-                bound *= 64.0 / delta**2
+                best = {s: best_of(curves, goal + delta, s) for s in SUBLINEAR + GRADIENT}
+                reads = {s: entry["median"] / d for s, entry in best.items()}
+                theirs, ours = min(GRADIENT, key=reads.get), min(SUBLINEAR, key=reads.get)
+                setting, theirs, ours = best[ours]["setting"], reads[theirs], reads[ours]
+                ratio, bound = theirs / ours, 64.0 * (flipped + delta) / delta**2
+                found.append({
+                    "flipped": flipped, "delta": delta, "d": d, "sgd": theirs, "bound": bound,
+                    "ours": ours, "setting": str(setting),
+                })  # fmt: skip
                 report(
                     f"{flipped:7.2f} {delta:6.2f} {d:6d} {theirs:7.0f} "
                     f"{reads['simba']:7.0f} {reads['tracking']:8.0f} {ratio:6.2f} "
                     f"{1.0 / (flipped + delta):6.1f} {bound:7.0f} {bound / theirs:11.1f}"
                 )
+    return found
 
 
 def real_part(options, report):
@@ -360,6 +255,7 @@ def main():
     folder = os.environ.get("SKIMLEARN_DATA")
     parser.add_argument("--data", type=Path, default=Path(folder) if folder else None)
     parser.add_argument("--out", type=Path, help="folder for the table and the picture")
+    parser.add_argument("--page", action="store_true", help="write what docs/sublinear.md shows")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--quick", action="store_true", help="small problems, 3 seeds")
@@ -375,6 +271,8 @@ def main():
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "reads_to_error.txt").write_text("\n".join(report.lines) + "\n")
         draw(found, options.out / "reads_to_error.png")
+    if options.page:
+        write_page(found)
 
 
 if __name__ == "__main__":

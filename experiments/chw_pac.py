@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 from _common import main, number, percent, source, table
+from _reads_compare import best_of, curves_of, settings_of
 from _reads_problems import rare_task, teacher_task
-from reads_to_error import best_of, curves_of, settings_of
 
 from skimlearn.data.columns import as_matrix
 from skimlearn.solvers.verify import verify

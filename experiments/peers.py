@@ -1,170 +1,194 @@
 """Speed against peers: our default solver beside other libraries, on the same objective.
 
-    python experiments/peers.py [--quick] [--data FOLDER] [--out FOLDER] [--race RESULTS]
+    python experiments/peers.py --race RESULTS [--clock cpu] [--out FOLDER]
+    python experiments/peers.py [--quick] [--out FOLDER]
 
-Reads the results of a race (benchmarks/race --out RESULTS). Without any it holds a small one: the
-mail corpus and, with --data, package descriptions, hinge and log loss, with the peers that are
-installed, or those of --environments FOLDER. Seconds of CPU time.
+The first makes data, page and picture from what a race has measured (benchmarks/race --out
+RESULTS); benchmarks/race --show RESULTS --out docs does the same beside docs/race.md, so that both
+have one source. Without a race, the summary of the last one, which is in the documentation, is
+drawn again. --quick holds a tiny race, with the peers that are installed.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from _common import ROOT, main, number, source, table
+from _common import PAGES, ROOT, main, number, table
 from race.measure import TARGETS
 from race.peers import is_ours
 from race.table import load, ratio, times
 
 LABELS = {"error": "test error", "1e-02": "1 %", "1e-03": "0.1 %", "1e-04": "0.01 %"}
+MOST_PEERS = 9  # in the picture
 
 
 def more(parser):
     parser.add_argument("--race", type=Path, metavar="RESULTS", help="folder of a race held before")
-    parser.add_argument("--environments", type=Path, help="folder made by benchmarks/race --setup")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="cpu", help="default: cpu")
 
 
 def measure(options):
     if options.race is not None:
-        return {"held": "before", **summary(options.race)}
-    with tempfile.TemporaryDirectory() as folder:
-        hold(options, Path(folder))
-        return {"held": "now", **summary(Path(folder))}
-
-
-def hold(options, out):
-    """A race, as a process of its own."""
-    names = ["tiny"] if options.quick else ["spam"]
-    if options.data is not None and not options.quick:
-        names += ["debian"]
-    command = [
-        sys.executable, ROOT / "benchmarks" / "race", "--out", out, "--problem", *names,
-        "--loss", "hinge", *([] if options.quick else ["log"]), "--alpha", "1e-4", "--repeat",
-        "1" if options.quick else "2", "--budget", "5", "--patience", "3", "--clock", "cpu",
-    ]  # fmt: skip
+        return summary(options.race, options.clock)
     if options.quick:
-        command += ["--peer", "skimlearn", "sklearn-linearsvc", "--cache", out / "cache"]
-    if options.data is not None:
-        command += ["--data", options.data]
-    if options.environments is not None:
-        command += ["--environments", options.environments]
+        with tempfile.TemporaryDirectory() as folder:
+            hold(Path(folder))
+            return summary(Path(folder), options.clock)
+    print("no --race: the summary of the last one is drawn again", flush=True)
+    found = json.loads((PAGES / "data" / "peers.json").read_text())
+    return {key: found[key] for key in ("clock", "versions", "cells")}
+
+
+def hold(out):
+    """A tiny race, as a process of its own."""
+    command = [
+        sys.executable, ROOT / "benchmarks" / "race", "--out", out, "--problem", "tiny", "--loss",
+        "hinge", "--alpha", "1e-4", "--repeat", "1", "--budget", "5", "--patience", "3",
+        "--peer", "skimlearn", "sklearn-linearsvc", "--cache", out / "cache", "--clock", "cpu",
+    ]  # fmt: skip
     subprocess.run([str(part) for part in command], check=True)
 
 
-def summary(folder):
-    """Seconds of each peer to each target."""
-    found = []
-    for cell in load(folder / "results.jsonl"):
-        by_target = times(cell, "cpu")
-        found.append({
+def summary(folder, clock):
+    """Seconds of each peer to each target; a peer without any has taken part, and failed."""
+    results = folder / "results.jsonl"
+    cells = []
+    for cell in load(results):
+        by_target = times(cell, clock)
+        cells.append({
             "problem": cell.problem, "loss": cell.loss, "alpha": cell.alpha,
-            "threads": cell.threads, "absent": sorted(cell.absent),
-            "gap": cell.reference["gap"],
+            "threads": cell.threads, "gap": cell.reference["gap"],
+            "peers": sorted({run["peer"] for run in cell.runs}),
             "seconds": {
                 target: {peer: entry["seconds"] for peer, entry in by_target[target].items()}
                 for target in TARGETS
             },
         })  # fmt: skip
-    return {"cells": found}
+    found = {}
+    for line in results.read_text().splitlines():
+        for versions in json.loads(line)["versions"].values():
+            found |= versions
+    return {"clock": clock, "versions": found, "cells": cells}
 
 
 # ---------------------------------------------------------------------------------------- results
 
 
 def compared(cell, target):
-    """Our time over that of the best peer, our time, the best peer and its time."""
-    by_peer = {peer: {"seconds": s} for peer, s in cell["seconds"][target].items()}
-    value, best = ratio(by_peer)
-    ours = cell["seconds"][target].get("skimlearn")
-    return value, ours, best, cell["seconds"][target].get(best)
+    """Our time over that of the best peer, and who that is; None where one of them is missing."""
+    return ratio({peer: {"seconds": s} for peer, s in cell["seconds"][target].items()})
+
+
+def ratios(found, target, chosen=lambda cell: True):
+    known = [compared(cell, target)[0] for cell in found["cells"] if chosen(cell)]
+    return np.array([value for value in known if value is not None])
 
 
 def texts(found):
-    rows, ratios = [], []
-    for cell in found["cells"]:
-        line = [cell["problem"], cell["loss"], f"{cell['alpha']:g}"]
+    cells, rows = found["cells"], []
+    losses = sorted({cell["loss"] for cell in cells})
+    for loss in [*losses, "all"]:
+        line = [loss, sum(loss in ("all", cell["loss"]) for cell in cells)]
         for target in TARGETS:
-            value, ours, best, theirs = compared(cell, target)
-            if value is None:
-                line.append(f"{number(ours, 2)} s; no peer" if ours else "not reached")
-                continue
-            ratios.append(value)
-            line.append(f"{number(value, 2)} ({number(ours, 2)} s; {best} {number(theirs, 2)} s)")
+            values = ratios(found, target, lambda cell: loss in ("all", cell["loss"]))  # noqa: B023
+            line.append(spread(values))
         rows.append(line)
-    took_part = sorted({
-        peer for cell in found["cells"] for by_peer in cell["seconds"].values() for peer in by_peer
-        if not is_ours(peer)
-    })  # fmt: skip
-    absent = sorted({
-        peer for cell in found["cells"] for peer in cell["absent"] if peer not in took_part
-    })  # fmt: skip
+    every = np.concatenate([ratios(found, target) for target in TARGETS])
+    alone = sum(
+        compared(cell, target)[0] is None and "skimlearn" in cell["seconds"][target]
+        for cell in cells for target in TARGETS
+    )  # fmt: skip
+    lost = sum("skimlearn" not in cell["seconds"][target] for cell in cells for target in TARGETS)
+    slow = max(
+        (value, cell["problem"], cell["loss"], f"{cell['alpha']:g}", LABELS[target], best)
+        for cell in cells for target in TARGETS
+        for value, best in [compared(cell, target)] if value is not None
+    )  # fmt: skip
     verdict = (
-        f"Of {len(ratios)} comparisons with the best peer we are quicker in "
-        f"{sum(r < 1.0 for r in ratios)} and three times as quick in "
-        f"{sum(r <= 1 / 3 for r in ratios)}; the median ratio is {number(np.median(ratios), 2)}, "
-        f"the worst {number(max(ratios), 2)}. Peers that reached a target: {', '.join(took_part)}. "
-        f"Absent, or without the loss, or beyond their time: {', '.join(absent) or 'none'}."
+        f"{len(cells)} cases (problem, loss, alpha, threads), four targets each. Of {len(every)} "
+        f"comparisons with the best peer we are quicker in {sum(every < 1.0)}, three times as "
+        f"quick in {sum(every <= 1 / 3)}, and more than twice as slow in {sum(every > 2.0)}; the "
+        f"median ratio is {number(np.median(every), 2)}. The worst is {number(slow[0], 2)} "
+        f"({slow[1]}, {slow[2]}, alpha = {slow[3]}, {slow[4]}; {slow[5]}). No peer reached "
+        f"{alone} of the targets that we reached; we missed {lost}."
     )
     return {
-        "ratios": table(["problem", "loss", "alpha", *(LABELS[t] for t in TARGETS)], rows),
+        "ratios": table(["loss", "cases", *(LABELS[t] for t in TARGETS)], rows),
         "verdict": verdict + "\n\n" + about(found),
     }
 
 
+def spread(values):
+    """Median, least and greatest."""
+    if not len(values):
+        return "-"
+    low, middle, high = (number(f(values), 2) for f in (np.min, np.median, np.max))
+    return f"{middle} ({low} to {high})"
+
+
 def about(found):
-    if found["held"] == "now":
-        return source(found)
-    return f"*Written from a race held before, with skimlearn {found['about']['skimlearn']}.*"
+    shown = ("skimlearn", "numpy", "numba", "scikit-learn", "liblinear-official", "snapml")
+    names = [f"{name} {found['versions'][name]}" for name in shown if name in found["versions"]]
+    return f"*{found['clock'].upper()} time; " + ", ".join(names) + ".*"
 
 
 def draw(found):
     import matplotlib.pyplot as plt
 
-    cells = found["cells"]
-    wide = min(2 if len(cells) <= 4 else 3, len(cells))
-    high = -(-len(cells) // wide)
-    figure, axes = plt.subplots(
-        high, wide, figsize=(4.6 * wide, 3.7 * high), layout="constrained", squeeze=False
-    )
-    at = np.arange(len(TARGETS))
-    for axis, cell in zip(axes.flat, cells, strict=False):
-        names = []
-        for peer in sorted({p for by in cell["seconds"].values() for p in by}):
-            if is_ours(peer) and peer != "skimlearn":
-                continue
-            ours = peer == "skimlearn"
-            seconds = np.array([cell["seconds"][t].get(peer, np.nan) for t in TARGETS])
-            axis.semilogy(at, seconds, "-o", color="C0" if ours else "0.65", lw=2.2 if ours else 1,
-                          ms=5 if ours else 3, zorder=3 if ours else 2)  # fmt: skip
-            known = np.flatnonzero(np.isfinite(seconds))
-            names.append((at[known[-1]], seconds[known[-1]], peer))
-        axis.set_xticks(at, ["test\nerror", *(LABELS[t] for t in TARGETS[1:])], fontsize=8)
-        axis.set_xlim(-0.2, len(TARGETS) + 1.3)
-        axis.set_title(f"{cell['problem']}, {cell['loss']} loss")
-        low, high = axis.get_ylim()
-        axis.set_ylim(low, 2.0 * high)
-        axis.yaxis.set_minor_formatter("")
-        label(axis, names)
-    for axis in axes.flat[len(cells) :]:
-        axis.set_visible(False)
-    for line in axes:
-        line[0].set_ylabel("seconds (CPU) to the target")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
+    dots(left, found)
+    profiles(right, found)
     return figure
 
 
-def label(axis, names):
-    """Write the names beside the ends of the lines, pushed apart where they would overlap."""
-    low, high = np.log10(axis.get_ylim())
-    least, last = 0.045 * (high - low), {}
-    for x, y, name in sorted(names, key=lambda item: (item[0], item[1])):
-        place = max(np.log10(y), last.get(x, -np.inf) + least)
-        last[x] = place
-        ours = name == "skimlearn"
-        colour = "C0" if ours else "0.3"
-        axis.text(x + 0.12, 10**place, name, fontsize=6.5, va="center", color=colour,
-                  weight="bold" if ours else "normal")  # fmt: skip
+def dots(axis, found):
+    """A dot for each case: our time over that of the best peer, by target."""
+    rng = np.random.default_rng(0)
+    for at, target in enumerate(TARGETS):
+        values = ratios(found, target)
+        where = at + rng.uniform(-0.22, 0.22, len(values))
+        colours = np.where(values < 1.0, "C0", "C3")
+        axis.scatter(where, values, s=14, c=colours, alpha=0.7, lw=0)
+        if len(values):
+            axis.hlines(np.median(values), at - 0.3, at + 0.3, color="black", lw=2)
+    axis.axhline(1.0, color="0.4", lw=1)
+    axis.set(yscale="log", ylabel="our time / time of the best peer")
+    ticks = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set_xticks(range(len(TARGETS)), [LABELS[target] for target in TARGETS])
+    axis.set_title("below 1 we are quicker (line: median)")
+
+
+def profiles(axis, found):
+    """How many of its cases a peer solves within so many times the time of the quickest of all."""
+    behind = {}
+    for cell in found["cells"]:
+        for target in TARGETS:
+            by_peer = {p: s for p, s in cell["seconds"][target].items() if shown(p)}
+            least = min(by_peer.values(), default=np.nan)
+            for peer in filter(shown, cell["peers"]):
+                behind.setdefault(peer, []).append(by_peer.get(peer, np.inf) / least)
+    often = sorted(behind, key=lambda peer: -len(behind[peer]))[:MOST_PEERS]
+    x = np.geomspace(1.0, 30.0, 200)
+    for at, peer in enumerate(sorted(often, key=lambda peer: peer != "skimlearn")):
+        share = (np.array(behind[peer])[:, None] <= x + 1e-9).mean(axis=0)
+        axis.plot(x, 100 * share, color=f"C{at}", lw=2.4 if at == 0 else 1.2,
+                  label=f"{peer} ({len(behind[peer])})")  # fmt: skip
+    axis.set(xscale="log", xlabel="times the time of the quickest", ylim=(0, 101), xlim=(1, 30))
+    axis.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+    axis.minorticks_off()
+    axis.set_ylabel("per cent of its targets reached")
+    axis.set_title("of the targets that each has tried (in brackets)")
+    axis.legend(fontsize=7.5, loc="lower right")
+
+
+def shown(peer):
+    """Ours is the default solver; its parts are not."""
+    return peer == "skimlearn" or not is_ours(peer)
 
 
 if __name__ == "__main__":

@@ -22,17 +22,17 @@ from skimlearn.problem import make_problem
 from skimlearn.result import Budget
 from skimlearn.solvers import choose, pegasos
 
-ALPHAS = {"spam": 1e-3, "covtype": 1e-3, "imdb": 1e-4}
+CASES = (("covtype", 1e-3), ("imdb", 1e-3), ("imdb", 1e-4))  # problem, alpha
 ITERATES = ("mean", "random", "last")
 
 
 def measure(options):
-    names = ("spam",) if options.quick else ("covtype", "imdb")
+    cases = (("spam", 1e-3),) if options.quick else CASES
     found = {"sets": {}}
-    for name in names:
+    for name, alpha in cases:
         given = problem(name, options)
         cut = 1000 if options.quick else None
-        rows = Rows(given, cut)
+        rows = Rows(given, alpha, cut)
         entry = {
             "name": given.name, "alpha": rows.alpha, "rows": rows.problem.n,
             "columns": rows.problem.d, "optimum": rows.optimum, "gap": rows.gap,
@@ -48,18 +48,18 @@ def measure(options):
         ks = 4 ** np.arange(4 if options.quick else 7)
         entry["visits"] = visits
         entry["fixed_kT"] = [summary(rows, int(k), int(visits // k), seeds) for k in ks]
-        found["sets"][name] = entry
-        print(f"{name}: done", flush=True)
+        found["sets"][f"{name}, {alpha:g}"] = entry
+        print(f"{name}, alpha = {alpha:g}: done", flush=True)
     return found
 
 
 class Rows:
     """A problem with rows of length 1, and its optimum."""
 
-    def __init__(self, given, cut):
+    def __init__(self, given, alpha, cut):
         X, self.X_test = (normalize(Z[:cut]) for Z in (given.X, given.X_test))
         self.y_test = given.y_test[:cut]
-        self.alpha = ALPHAS[given.name]
+        self.alpha = alpha
         if sp.issparse(X):
             X = sp.csr_array(X)
         self.problem = make_problem(X, given.y[:cut], loss="hinge", alpha=self.alpha, bias="none")
@@ -109,11 +109,11 @@ def cells(entry):
 
 
 def texts(found):
-    head = ["problem", "k", "T", *(f"{n} iterate" for n in ITERATES), "bound", "error, mean",
+    head = ["problem, alpha", "k", "T", *(f"{n} iterate" for n in ITERATES), "bound", "error, mean",
             "error, last"]  # fmt: skip
     fixed_T, fixed_kT, verdict = [], [], []
     for data in found["sets"].values():
-        name = data["name"]
+        name = f"{data['name']}, {data['alpha']:g}"
         for entries in data["fixed_T"].values():
             fixed_T += [[name, *cells(entry)] for entry in entries]
         fixed_kT += [[name, *cells(entry)] for entry in data["fixed_kT"]]
@@ -124,7 +124,7 @@ def texts(found):
         best = min(flat.values())
         good = max(k for k, distance in flat.items() if distance <= 2.0 * best)
         verdict.append(
-            f"- {name}: {data['rows']:,} rows, {data['columns']:,} columns, alpha = "
+            f"- {data['name']}: {data['rows']:,} rows, {data['columns']:,} columns, alpha = "
             f"{data['alpha']:g}; optimum {data['optimum']:.5g}, certified to "
             f"{number(data['gap'], 2)}, test error {percent(data['optimum_error'], 1)}. The bound "
             f"{'holds' if least >= 1.0 else 'FAILS'}: it is never less than {number(least, 2)} "
@@ -146,8 +146,7 @@ def draw(found):
 
     sets = found["sets"]
     figure, axes = plt.subplots(
-        len(sets), 3, figsize=(12.5, 3.6 * len(sets)), layout="constrained", squeeze=False,
-        sharex=True,
+        len(sets), 3, figsize=(12, 3.3 * len(sets)), layout="constrained", squeeze=False,
     )  # fmt: skip
     for line, data in zip(axes, sets.values(), strict=True):
         fixed = list(data["fixed_T"].items())
@@ -159,18 +158,20 @@ def draw(found):
         line[2].axhline(100 * data["optimum_error"], color="black", lw=1, ls=":",
                         label="the optimum")  # fmt: skip
         line[0].set_title(f"{data['name']}, alpha = {data['alpha']:g}: T fixed")
-        line[1].set_title(f"{data['name']}: k T = {data['visits']:,} fixed")
-        line[2].set_title(f"{data['name']}: test error of the mean iterate")
+        line[1].set_title(
+            f"{data['name']}, alpha = {data['alpha']:g}: k T = {data['visits']:,} fixed"
+        )
+        line[2].set_title(f"{data['name']}, alpha = {data['alpha']:g}: mean iterate")
         for axis in line:
             axis.set_xscale("log", base=4)
             axis.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
             axis.minorticks_off()
             axis.set_xlabel("k, rows in a mini-batch")
-            axis.legend(fontsize=7.5)
+            axis.legend(fontsize=7)
         for axis in line[:2]:
             axis.set_yscale("log")
             axis.set_ylabel("objective above the optimum")
-        line[2].set_ylabel("per cent")
+        line[2].set_ylabel("test error, per cent")
     return figure
 
 

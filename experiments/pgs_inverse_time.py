@@ -8,9 +8,9 @@ rows, as there. L-BFGS is SciPy's, on the same objective and the same compiled f
 sets are two Gaussians of one covariance in 10, 20 and 40 dimensions. Seconds are CPU time of the
 steps alone; what it takes to look at the accuracy is not counted.
 
-The answer of PGS is the mean of its iterates, as in the theorem. (The default of the estimators,
-the mean of the later ones, begins anew at marks that depend on the number of rows.) Each run draws
-its rows anew from all there are, so that no number of rows is lucky.
+The answer of PGS is the mean of its iterates, as in the theorem. The default of the estimators, the
+mean of the later ones ("tail"), is shown beside it on the toy sets. Each run draws its rows anew
+from all there are, so that no number of rows is lucky.
 """
 
 import time
@@ -19,13 +19,12 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from _common import main, number, problem, source, table
+from _pgs_toys import ERROR, MOST, Run, growing, toys
 from scipy.optimize import minimize
 
 from skimlearn import certificates
-from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import combine
 from skimlearn.problem import make_problem
-from skimlearn.solvers import pgs
 
 PAIRS = {  # name: loss, p, rows in a step
     "l2-logistic": ("log", 2.0, 1),
@@ -38,34 +37,6 @@ PAPER = {  # Table II: L-BFGS, PGS, seconds
     "l2-squared": ("94.69 %", "94.62 ± 0.06 %", "22"),
 }
 ALPHAS = (1e-5, 1e-4, 1e-3)
-TOY_ALPHAS = (3e-4, 1e-3, 3e-3, 1e-2)
-ERROR = 0.05  # of unit vectors, on the toy sets
-
-
-class Run:
-    """PGS on its way: visits, and the CPU time of these."""
-
-    def __init__(self, given, k, seed):
-        self.rng = np.random.default_rng(seed)
-        settings = pgs.Settings(batch_size=k, sampling="iid", average="mean")
-        start = time.process_time()
-        self.method = pgs.Pgs(given, Ledger(given.rows), settings, self.rng)
-        self.seconds, self.visits = time.process_time() - start, 0
-
-    def advance(self, visits):
-        order = self.rng.integers(0, self.method.problem.n, visits - self.visits)
-        start = time.process_time()
-        self.method.visit(order)
-        w = self.method.answer()[0]
-        self.seconds += time.process_time() - start
-        self.visits = visits
-        return w
-
-
-def growing(first, last, ratio, k=1):
-    """Numbers of visits that grow, whole steps each."""
-    steps = first * ratio ** np.arange(np.log(last / first) / np.log(ratio) + 1.0)
-    return np.unique(k * np.round(steps / k).astype(int)).tolist()
 
 
 # -------------------------------------------------------------------------------------- the reviews
@@ -172,65 +143,6 @@ def lbfgs(given, accuracy, most=300):
     }  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------- toy sets
-
-
-def toys(quick):
-    """Median steps to a direction within 0.05 of the best, by dimension and number of rows."""
-    dimensions = (10,) if quick else (10, 20, 40)
-    sizes = (2000, 50_000) if quick else (6250, 25_000, 50_000, 200_000)
-    tries, runs, most = (2, 5, 200_000) if quick else (3, 150, 200_000)
-    found = {"sizes": sizes, "runs": runs, "most": most, "dimensions": {}}
-    for d in dimensions:
-        X, y, best = gaussians(sizes[-1], d)
-        X, y = np.concatenate([X, X]), np.concatenate([y, y])  # any part of it is m rows in a row
-        lines = []
-        for m in sizes:
-            medians = {
-                a: np.median([steps_to(X, y, m, a, best, s, most) for s in range(tries)])
-                for a in TOY_ALPHAS
-            }
-            alpha = min(medians, key=medians.get)
-            count = runs if np.isfinite(medians[alpha]) else tries  # not a chance: no more runs
-            steps = [steps_to(X, y, m, alpha, best, tries + s, most) for s in range(count)]
-            lines.append({
-                "m": m, "alpha": alpha, "steps": np.median(steps),
-                "quartiles": np.percentile(steps, (25, 75), method="nearest"),
-                "reached": np.mean(np.isfinite(steps)),
-            })  # fmt: skip
-        found["dimensions"][d] = lines
-        print(f"toy set of {d} dimensions: done", flush=True)
-    return found
-
-
-def gaussians(n, d, seed=0):
-    """Two Gaussians of one covariance, means apart; the unit normal of the best plane."""
-    rng = np.random.default_rng(seed)
-    root = np.linalg.qr(rng.normal(size=(d, d)))[0] * np.sqrt(np.geomspace(0.5, 2.0, d))
-    mean = root @ rng.normal(size=d)
-    best = np.linalg.solve(root @ root.T, mean)
-    mean *= 1.2 / np.sqrt(best @ mean)  # the classes are 2.4 deviations apart: 12 % are wrong
-    y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
-    X = rng.normal(size=(n, d)) @ root.T + np.outer(y, mean)
-    return X, y, best / np.linalg.norm(best)
-
-
-def steps_to(X, y, m, alpha, best, seed, most):
-    """Steps until the direction is right, at two looks; inf if it never is."""
-    start = int(np.random.default_rng((m, seed)).integers(len(y) // 2))
-    part = slice(start, start + m)
-    given = make_problem(X[part], y[part], loss="log", alpha=alpha, bias="none")
-    run, held = Run(given, 1, seed), None
-    for count in growing(500, most, 1.1):
-        w = run.advance(count)
-        length = np.linalg.norm(w)
-        near = length > 0.0 and np.linalg.norm(w / length - best) <= ERROR
-        if near and held is not None:
-            return held
-        held = count if near else None
-    return np.inf
-
-
 # ---------------------------------------------------------------------------------------- results
 
 
@@ -266,17 +178,19 @@ def texts(found):
             f"{accuracy(batched['end'])[:-2]} ± {100 * batched['deviation']:.2f} %",
             number(batched["end_seconds"], 2), "", "", "",
         ])  # fmt: skip
-    for d, lines in found["toy"]["dimensions"].items():
-        toy.append([d, *(
-            f"{number(line['steps'])} ({line['alpha']:g})" if line["steps"] else
-            f"- ({line['reached']:.0%} of runs)" for line in lines
-        )])  # fmt: skip
+    for answer, by_dimension in found["toy"]["answers"].items():
+        for d, lines in by_dimension.items():
+            toy.append([d, answer, *(
+                f"{number(line['steps'])} ({line['alpha']:g})" if line["steps"] else
+                f"- ({line['reached']:.0%} of runs)" for line in lines
+            )])  # fmt: skip
     return {
         "second": table(["regularizer, loss", "alpha", "L-BFGS", "s", "PGS", "s", "paper: L-BFGS",
                          "paper: PGS", "paper: s"], second),
         "times": table(["regularizer, loss", "accuracy",
                         *(f"{m:,} rows" for m in found["sizes"])], times),
-        "toy": table(["dimensions", *(f"{m:,} rows" for m in found["toy"]["sizes"])], toy),
+        "toy": table(["dimensions", "answer",
+                      *(f"{m:,} rows" for m in found["toy"]["sizes"])], toy),
         "verdict": verdict(found) + "\n\n" + source(found),
     }  # fmt: skip
 
@@ -297,7 +211,7 @@ def verdict(found):
             f"{found['sizes'][-1]:,} rows"
             f"{'; L-BFGS takes ' + number(theirs, 2) + ' s there' if np.isfinite(theirs) else ''}."
         )
-    for d, entries in found["toy"]["dimensions"].items():
+    for d, entries in found["toy"]["answers"]["mean"].items():
         reached = [e for e in entries if e["steps"]]
         if reached:
             lines.append(
@@ -318,9 +232,11 @@ def draw(found):
     for axis, (name, entries) in zip(axes.flat, pairs.items(), strict=False):
         for goal, colour in zip(goals, colours, strict=True):
             times = [seconds_to(e, goal) for e in entries]
-            axis.plot(found["sizes"], times, "-o", ms=4, color=colour, label=f"{goal:.0%}")
+            if np.isfinite(times).any():
+                axis.plot(found["sizes"], times, "-o", ms=4, color=colour, label=f"{goal:.0%}")
         axis.set(title=f"{name}: PGS to an accuracy", ylabel="seconds (CPU), median of runs")
-        axis.legend(title="test accuracy", title_fontsize=8.5)
+        axis.legend(title="test accuracy", title_fontsize=8.5, ncols=4, loc="upper center",
+                    columnspacing=0.9, handlelength=1.3)  # fmt: skip
     axis = axes.flat[3]
     goal = goals[1]
     for (name, entries), colour in zip(pairs.items(), ("C0", "C3", "C2"), strict=False):
@@ -342,26 +258,33 @@ def draw(found):
         axis.minorticks_off()
     for axis in axes.flat[:4]:
         axis.set_yscale("log")
-    low, high = axes.flat[3].get_ylim()
-    axes.flat[3].set_ylim(low, 4.0 * high)  # room for the names
+    for axis in axes.flat[:4]:
+        low, high = axis.get_ylim()
+        axis.set_ylim(low, 4.0 * high)  # room for the names
     axis = axes.flat[5]
     toy = found["toy"]
-    for d, entries in toy["dimensions"].items():
-        known = [e for e in entries if e["steps"]]
-        if not known:
-            continue
-        middle = np.array([e["steps"] for e in known])
-        ends = np.array([e["quartiles"] for e in known], dtype=float)  # none: never
-        ends[:, 1][np.isnan(ends[:, 1])] = toy["most"]
-        axis.errorbar([e["m"] for e in known], middle, np.abs(ends.T - middle), fmt="-o", ms=4,
-                      capsize=2, label=f"{d} dimensions")  # fmt: skip
+    for answer, style in (("mean", "-o"), ("tail", ":s")):
+        for at, (d, entries) in enumerate(toy["answers"].get(answer, {}).items()):
+            toy_line(axis, entries, f"{d} dimensions, {answer}", fmt=style, color=f"C{at}")
     axis.set(xscale="log", yscale="log", xlabel="rows to learn from", ylabel="steps")
     axis.set_title(f"two Gaussians: steps to an error of {ERROR:g}")
     axis.set_xticks(toy["sizes"], [f"{m:,}" for m in toy["sizes"]], rotation=30, fontsize=8)
-    axis.set_yticks([20_000, 50_000, 100_000], ["20,000", "50,000", "100,000"])
+    axis.set_yticks([10_000, 20_000, 50_000, 100_000], ["10,000", "20,000", "50,000", "100,000"])
     axis.minorticks_off()
-    axis.legend(loc="lower left")
+    axis.set_ylim(2500, 1.1 * MOST)
+    axis.legend(loc="lower center", fontsize=7.5, ncols=2)
     return figure
+
+
+def toy_line(axis, entries, label, **look):
+    """Medians, with quartiles around them; a quartile that is never reached is at the end."""
+    known = [e for e in entries if e["steps"]]
+    if known:
+        middle = np.array([e["steps"] for e in known])
+        ends = np.array([e["quartiles"] for e in known], dtype=float)  # none: never
+        ends[:, 1][np.isnan(ends[:, 1])] = MOST
+        rows = [e["m"] for e in known]
+        axis.errorbar(rows, middle, np.abs(ends.T - middle), ms=4, capsize=2, label=label, **look)
 
 
 if __name__ == "__main__":

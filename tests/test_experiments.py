@@ -30,9 +30,7 @@ def run(load, tmp_path):
 
     def quick(name):
         common, experiment = load("_common"), load(name)
-        options = argparse.Namespace(
-            quick=True, data=None, out=tmp_path, race=None, environments=None
-        )
+        options = argparse.Namespace(quick=True, data=None, out=tmp_path, race=None, clock="cpu")
         found = common.timed(experiment.measure, options)
         common.write(name, found, experiment.texts, experiment.draw, tmp_path)
         assert (tmp_path / "images" / f"{name}.png").stat().st_size > 4000
@@ -52,6 +50,8 @@ def test_simba_figure(run):
         assert (np.array(solver["dense"]) > solver["nnz"]).all()
     assert min(pegasos["mean"]) < min(simba["mean"])  # as the page admits
     assert entry["optimum"]["gap"] <= 1e-3
+    for solver, first in entry["first"]["solvers"].items():  # half of the reads
+        assert first["nnz"][-1] < entry["solvers"][solver]["nnz"][-1]
 
 
 def test_pegasos_batches(run):
@@ -82,7 +82,7 @@ def test_pgs_inverse_time(run):
         assert many["end"] > few["end"]
         assert many["end"] > many["lbfgs"]["end"] - 0.06
         assert many["end_seconds"] < many["lbfgs"]["seconds"][-1]
-    few, many = found["toy"]["dimensions"]["10"]
+    few, many = found["toy"]["answers"]["mean"]["10"]
     assert few["reached"] < 0.5 < many["reached"]
 
 

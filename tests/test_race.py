@@ -59,6 +59,13 @@ def test_a_race_from_the_command_line(tmp_path):
     for name in ("race_ratios.png", "race_curves.png"):
         assert f"images/{name}" in page
         assert (tmp_path / "docs" / "images" / name).exists()
+    found = json.loads((tmp_path / "docs" / "experiments" / "data" / "peers.json").read_text())
+    assert found["clock"] == "wall"
+    seconds = found["cells"][0]["seconds"]["1e-02"]["skimlearn"]
+    assert f"({seconds:.3g} s;" in page  # both pages have one source
+    summary = (tmp_path / "docs" / "experiments" / "peers.md").read_text()
+    assert "1 cases (problem" in summary
+    assert (tmp_path / "docs" / "experiments" / "images" / "peers.png").exists()
 
 
 def test_missing_data_are_named(tmp_path):

@@ -4,7 +4,7 @@
     python benchmarks/race --setup ENVIRONMENTS              # makes environments with all peers
     python benchmarks/race --environments ENVIRONMENTS --data FOLDER --out RESULTS
     python benchmarks/race --show RESULTS                    # table and pictures again, no runs
-    python benchmarks/race --show RESULTS --out docs         # the same as a page of documentation
+    python benchmarks/race --show RESULTS --out docs         # the same as pages of documentation
 
 All minimise  alpha / 2 ||w||^2 + mean loss  without a bias. Measured is the least time at which a
 solver reaches

@@ -1,8 +1,13 @@
-"""A page for the documentation from results: the table, the pictures, the machine, the versions."""
+"""Pages for the documentation from results: all tables with their pictures, and a summary."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 from race import table
+
+SUMMARY = Path(__file__).resolve().parents[2] / "experiments" / "peers.py"
 
 PACKAGES = (
     "python", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "snapml",
@@ -13,7 +18,10 @@ MACHINE = ("cpu", "cores", "cache", "memory")
 
 
 def write(results, folder, clock):
-    """Write ``race.md`` into a folder, and its pictures into ``images`` there."""
+    """Write ``race.md`` into a folder, its pictures into ``images`` there, and the summary of it:
+
+    the experiment ``peers``, into ``experiments``.
+    """
     lines = (results / "results.jsonl").read_text().splitlines()
     records, cells = [json.loads(line) for line in lines], table.load(results / "results.jsonl")
     (folder / "images").mkdir(parents=True, exist_ok=True)
@@ -23,6 +31,8 @@ def write(results, folder, clock):
 
     picture.heat_map(cells, folder / "images" / "race_ratios.png", clock)
     picture.curves(cells, folder / "images" / "race_curves.png", clock)
+    command = [SUMMARY, "--race", results, "--clock", clock, "--out", folder / "experiments"]
+    subprocess.run([sys.executable, *map(str, command)], check=True)
 
 
 def _page(records, cells, clock):
@@ -32,7 +42,8 @@ def _page(records, cells, clock):
     yield (
         f"Made by `python benchmarks/race --show RESULTS --clock {clock} --out docs` from what "
         "`python benchmarks/race` has measured; "
-        "[the benchmarks](../benchmarks/README.md#the-race) say how. "
+        "[the benchmarks](../benchmarks/README.md#the-race) say how, and "
+        "[a summary](experiments/peers.md) is made with it. "
         "Who is not in a table did not take part in it."
     )
     yield ""

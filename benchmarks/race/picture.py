@@ -33,7 +33,9 @@ def heat_map(cells, path, clock="wall"):
     axes.set_yticks(range(len(cells)), [_name(c) for c in cells], fontsize=8)
     for (i, j), value in np.ndenumerate(values):
         text = "-" if math.isnan(value) else f"{value:.2f}"
-        axes.text(j, i, text, ha="center", va="center", fontsize=7)
+        dark = abs(math.log10(value)) > 0.6 if value > 0 else False
+        colour = "white" if dark else "black"
+        axes.text(j, i, text, ha="center", va="center", fontsize=7, color=colour)
     bar = figure.colorbar(image, ax=axes, shrink=min(1.0, 6 / max(len(cells), 6)))
     bar.set_ticks([-1, -0.5, 0, 0.5, 1], labels=["0.1", "0.3", "1", "3", "10"])
     axes.set_title("our time / time of the best peer")
