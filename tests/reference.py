@@ -364,3 +364,25 @@ def model(X, y, x, alpha, loss, bias, m):
     z = A @ x
     g = ridge * x + A.T @ (m * SLOPES[loss](z, y)) / n
     return g, np.diag(ridge) + (A.T * (m * BENDS[loss](z, y) / n)) @ A
+
+
+def column_pass(X, y, start, alpha, loss, bias, m, order, reach, most):
+    """Each column of a quadratic model in turn, the bias first: the new weights and bias."""
+    n, w, b = len(y), start.w.copy(), start.b
+    z = X @ w + b
+    slopes = SLOPES[loss](z, y)
+    bends = np.maximum(BENDS[loss](z, y), np.minimum(np.abs(slopes) / reach, most))
+    moves = np.zeros(n)
+
+    def step(column, weight, ridge):
+        slope = m @ ((slopes + bends * moves) * column) / n + ridge * weight
+        return -slope / (m @ (bends * column**2) / n + ridge)
+
+    if bias != "none":
+        change = step(np.ones(n), b, alpha if bias == "regularized" else 0.0)
+        b, moves = b + change, moves + change
+    for j in order:
+        change = step(X[:, j], w[j], alpha)
+        w[j] += change
+        moves = moves + change * X[:, j]
+    return w, b

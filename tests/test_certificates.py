@@ -194,6 +194,26 @@ def test_values_are_those_on_paper(loss, regularizer, bias, weights):
         assert given.value == pytest.approx(bound.value, rel=1e-12)
 
 
+@pytest.mark.pure_python
+@every_loss
+@every_regularizer
+@every_bias
+@weighted
+def test_the_bound_of_slopes_needs_no_conjugate(loss, regularizer, bias, weights):
+    problem = make(loss, regularizer, bias, weights)
+    rng = np.random.default_rng(3)
+    for size in (0.1, 1.0, 10.0):
+        w = problem.regularizer.link(size * rng.normal(size=D))
+        answer = certificates.primal(problem, w, size * rng.normal())
+        a = certificates.slopes(problem, answer)
+        general = certificates.dual(problem, a)
+        for theta in (None, general.theta):
+            bound = certificates.at_slopes(problem, answer, a, theta)
+            scale = abs(answer.value) + abs(general.value)
+            assert bound.value == pytest.approx(general.value, abs=1e-12 * scale)
+            np.testing.assert_allclose(bound.theta, general.theta, rtol=1e-12)
+
+
 def test_values_without_a_bound_are_infinite_not_nan():
     problem = make(Hinge(), "l1.5 in a ball")
     assert certificates.primal(problem, np.full(D, 9.0)).value == math.inf

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skimlearn.data.columns import Matrix, as_matrix
+from skimlearn.data.columns import Matrix, as_matrix, nonzero_columns
+from skimlearn.data.inspection import as_rows
 from skimlearn.data.rows import Csr, responses
 
 A = np.random.default_rng(0).normal(size=(7, 5)) * (np.random.default_rng(1).random((7, 5)) < 0.5)
@@ -83,3 +84,21 @@ def test_a_pair_is_neither_copied_nor_read(tmp_path):
 def test_a_pair_of_different_shapes_is_refused():
     with pytest.raises(ValueError, match=r"shape \(7, 5\) and by_column \(5, 7\).*transpose one"):
         Matrix.pair(A, A.T)
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+def test_sparse_columns_of_rows_of_either_kind(form, dtype):
+    B = A.copy()
+    B[:, 1] = 0.0
+    columns = nonzero_columns(as_rows(form(B.astype(dtype))))
+    assert isinstance(columns, Csr)
+    assert columns.shape == (5, 7)
+    assert (columns.values.dtype, columns.columns.dtype) == (dtype, np.uint32)
+    assert len(columns.values) == np.count_nonzero(B)
+    starts = columns.starts.astype(np.int64)
+    parts = (columns.values, columns.columns.astype(np.int64), starts)
+    np.testing.assert_array_equal(sp.csr_array(parts, shape=(5, 7)).toarray(), B.T.astype(dtype))
+    for k in range(5):
+        assert (np.diff(columns.columns[starts[k] : starts[k + 1]].astype(np.int64)) > 0).all()

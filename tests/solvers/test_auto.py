@@ -178,3 +178,14 @@ def test_defaults_end():
         assert solve(problem).certificate.relative_gap <= 1e-3
     for solve in (sgd.solve, pegasos.solve, pgs.solve):
         assert solve(problem).epochs == 10
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log"])
+def test_few_long_rows_do_not_make_all_steps_short(loss):
+    X, y = make_data(loss, 3000, 300, density=0.05)
+    X[:3] *= 30.0
+    problem = make(loss, X, y, bias="none", alpha=1e-5)
+    first = auto.solve(problem, Budget(epochs=1), seed=0)
+    assert first.solver == "asgd"
+    careful = sgd.solve(problem, budget=Budget(epochs=1), seed=0)
+    assert first.certificate.primal < 0.8 * careful.certificate.primal

@@ -546,6 +546,7 @@ def test_no_algorithm_is_missing():
     rows_only = {
         "auto",
         "choose",
+        "column_descent",
         "dual",
         "ftrl",
         "newton",

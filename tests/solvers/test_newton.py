@@ -177,3 +177,26 @@ def test_samples_are_a_start_close_to_the_answer(form, loss, bias):
     for _ in range(4):
         method.visit(np.arange(6000))
     assert certificates.primal(problem, method.w, method.b).value <= best * (1 + 1e-9)
+
+
+def test_rows_far_off_do_not_mislead_the_first_steps():
+    """Rare features and a small alpha: where the loss is straight, full steps go far too far."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((6000, 60)) < np.geomspace(0.5, 5e-4, 60)) * 1.0
+    y = np.where(X @ (3.0 * rng.normal(size=60)) - 1.0 + rng.logistic(size=6000) > 0.0, 1.0, -1.0)
+    problem = make("log", X, y, bias="none", alpha=1e-6)
+    best = newton.solve(problem, TIGHT).certificate.primal
+
+    def distances(reach):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(newton, "REACH", reach)
+            method = newton.Newton(problem, Ledger(problem.rows), Start(3.0 * rng.normal(size=60)))
+            values = []
+            for _ in range(8):
+                method.visit(np.arange(6000))
+                values.append(certificates.primal(problem, method.w).value / best - 1.0)
+            return values
+
+    bounded, full = distances(newton.REACH), distances(np.inf)
+    assert bounded[-1] < 1e-6
+    assert sum(value > 1e-2 for value in bounded) < sum(value > 1e-2 for value in full)

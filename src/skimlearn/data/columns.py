@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skimlearn._jit import kernel
 from skimlearn.data.disk import Ahead, ahead_of
 from skimlearn.data.inspection import Indexed, as_rows
-from skimlearn.data.rows import Csr, Dense, Rows
+from skimlearn.data.rows import Csr, Dense, Rows, frozen
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Matrix", "as_matrix"]
+__all__ = ["Matrix", "as_matrix", "nonzero_columns"]
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,39 @@ def as_matrix(
             by_row.flags.writeable = by_column.flags.writeable = False
         rows, columns = Dense(by_row), Dense(by_column)
     return Matrix(rows, columns, time.perf_counter() - start)
+
+
+def nonzero_columns(rows: Rows) -> Csr:
+    """The columns of rows of either kind, as sparse lines in memory; zeros may be left out."""
+    if isinstance(rows, Csr):
+        return _transposed(rows)
+    n, d = rows.shape
+    starts = np.zeros(d + 2, dtype=np.uint64)
+    _count(rows.values, starts)
+    np.cumsum(starts, out=starts)
+    lines = np.empty(int(starts[-1]), np.uint32 if n < 2**32 else np.uint64)
+    values = np.empty(len(lines), rows.values.dtype)
+    _spread(rows.values, starts[1:], lines, values)
+    return Csr(frozen(values), frozen(lines), frozen(starts[:-1]), n)
+
+
+@kernel
+def _count(values, counts):
+    """Count what is not zero in column j at j + 2."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            counts[j + 2] += np.uint64(values[i, j] != 0.0)
+
+
+@kernel
+def _spread(values, places, lines, out):
+    """Put what is not zero in column j from places[j] on, which then is where the next begins."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            if values[i, j] != 0.0:
+                at = places[j]
+                places[j] = at + np.uint64(1)
+                lines[at], out[at] = i, values[i, j]
 
 
 def _on_disk(X: Any) -> bool:

@@ -234,7 +234,7 @@ class Log(Loss):
         return 0.25
 
     def bend(self, z, y):
-        e = math.exp(-abs(z))
+        e = math.exp(-abs(y * z))  # as in the slope, so that both take one exponential
         return e / ((1.0 + e) * (1.0 + e))
 
     def dual_bounds(self, y):

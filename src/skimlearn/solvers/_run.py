@@ -101,14 +101,20 @@ class Method(ABC):
 
     def bound(self, answer: Primal) -> Dual:
         """A lower bound of the optimum: by default from the slopes at the answer."""
-        return self.certified(certificates.slopes(self.problem, answer))
+        a = certificates.slopes(self.problem, answer)
+        self.count_proof(a)
+        return certificates.at_slopes(self.problem, answer, a)
 
     def certified(self, a: Vector) -> Dual:
         """The bound of feasible variables, its reads counted."""
+        self.count_proof(a)
+        return certificates.dual(self.problem, a)
+
+    def count_proof(self, a: Vector) -> None:
+        """Count the reads of the rows whose variables are not zero."""
         used = a != 0.0
         used &= self.problem.weights > 0.0
         self.ledger.certify_rows(used)
-        return certificates.dual(self.problem, a)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:  # noqa: B027
         """Learn from a check: the exact bias, the responses of all rows, the gap."""

@@ -33,6 +33,7 @@ from skimlearn.result import Certificate
 from skimlearn.solvers._run import Method, Order, Vector, row_squares
 
 AVERAGES = ("last", "mean", "tail", "random")
+MANY = 10  # rows for each feature: with fewer there are many features
 
 
 class Stochastic(Method):
@@ -269,12 +270,25 @@ def shift(
     return curvature * squared_reach(problem, ledger, exponent, rng, mean) / problem.alpha
 
 
+def typical_shift(problem: Problem) -> float:
+    """How many steps to start ahead so that the first are of the length for typical rows.
+
+    For losses of bounded slope: what a step overshoots on a long row is bounded, so that few long
+    rows need not make all steps short. With few features steps of the inverse square of a row's
+    length are long enough, whatever the curvature.
+    """
+    assert problem.squares is not None
+    curvature = min(problem.loss.curvature(), 1.0) if MANY * problem.d > problem.n else 1.0
+    mean = float(problem.weights @ problem.squares) / problem.n
+    return curvature * (mean + (problem.bias != "none")) / problem.alpha
+
+
 def is_safe(problem: Problem) -> bool:
     """Whether the steps of a stochastic method can't explode for the loss."""
-    return math.isfinite(problem.loss.curvature()) or _slope_is_bounded(problem)
+    return math.isfinite(problem.loss.curvature()) or slope_is_bounded(problem)
 
 
-def _slope_is_bounded(problem: Problem) -> bool:
+def slope_is_bounded(problem: Problem) -> bool:
     low, high = problem.loss.dual_bounds(1.0)
     return bool(low > -1e12 and high < 1e12)
 
@@ -293,7 +307,7 @@ def first_step(
     problem: Problem, ledger: Ledger, rng: np.random.Generator, exponent: float = 2.0
 ) -> float:
     """The shift t0 that the loss needs: none if its slope is bounded."""
-    return 0.0 if _slope_is_bounded(problem) else shift(problem, ledger, rng, exponent)
+    return 0.0 if slope_is_bounded(problem) else shift(problem, ledger, rng, exponent)
 
 
 def check_batch_size(batch_size: object, n: int) -> int:

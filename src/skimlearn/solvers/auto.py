@@ -9,8 +9,11 @@ cost less than the epochs of dual
 ascent would
 small alpha, a smooth loss: dual ascent  Newton's method with conjugate gradients
 would need many epochs
+one of these two, with the log loss, if  before it some passes of coordinate descent over
+Newton steps are dear                    columns
 fewer epochs allowed than dual ascent    averaged SGD (p < 2: PGS) alone
-needs, and fewer than ten
+needs, and fewer than ten (three where
+passes over columns come first)
 any other with p = 2                     dual coordinate ascent; if that takes as long as
                                          one of Newton's methods would, that takes over
 p < 2, or a radius                       an epoch of PGS, then dual coordinate ascent
@@ -21,6 +24,7 @@ With s = L S / (alpha n), where n rows have the mean squared length S and L is t
 loss (1 where it has kinks), dual ascent takes some 4 (1 + s) epochs, and conjugate gradients some
 15 + 6 sqrt(s) passes, twice as many if the loss is not squared. A Newton step costs about the
 squares of the rows' lengths, or, for dense rows, d^2 in whole blocks. Some rows tell all of it.
+Steps of averaged SGD are for typical rows, not for the longest, if the slope is bounded.
 """
 
 from __future__ import annotations
@@ -32,23 +36,34 @@ import numpy as np
 
 from skimlearn import certificates
 from skimlearn.data.rows import nonzeros, norms, take
-from skimlearn.formulas.losses import Squared
+from skimlearn.formulas.losses import Log, Squared
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers import dual, newton, newton_cg, pgs, sgd
+from skimlearn.solvers import column_descent, dual, newton, newton_cg, pgs, sgd
 from skimlearn.solvers._run import Callback, Run, Start
-from skimlearn.solvers._stochastic import Stochastic, is_safe, shift
+from skimlearn.solvers._stochastic import (
+    Stochastic,
+    is_safe,
+    shift,
+    slope_is_bounded,
+    typical_shift,
+)
 
 __all__ = ["solve"]
 
 TINY = 3e5  # entries times columns: a Newton step that costs no more is hardly felt
 SOME = 1000  # rows that costs are guessed from
 KINKED = 10.0  # Newton steps on all rows for a loss with kinks
-HURRY = 10.0  # epochs that a stochastic method alone may have at most
+HURRY = 10.0  # epochs that a stochastic method alone may have at most,
+BRIEF = 3.0  # and beside passes over columns
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
 PASS = 3.0  # the same for an entry in a pass of conjugate gradients
+LOGS = 190.0  # the same for the step of a row in dual ascent with the log loss, a search
+COLUMN, RENEW = 5.0, 35.0  # the same for an entry in a pass over columns, and for a row
+DEAR = 2.5  # passes over columns: a Newton step that takes longer is dear
+COPIED = 3e7  # entries that may be copied by column
 
 
 def solve(
@@ -72,28 +87,34 @@ def solve(
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)
     run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    costs = _Costs(problem, budget)
+    costs, z = _Costs(problem, budget), None
     if costs.tiny:
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
-    if costs.newton_is_best:
-        exact = isinstance(problem.loss, Squared)  # one step ends at the optimum, from anywhere
-        order = run.rng.permutation(problem.n) if start is None and not exact else None
-        return run.stage(newton.Newton(problem, run.ledger, start, order=order)).result()
-    if costs.cg_is_best and not (start is None and costs.hurried):
-        run.stage(newton_cg.NewtonCg(problem, run.ledger, start))
+    hurried = start is None and costs.hurried
+    if start is None and costs.columns_are_best and not hurried:
+        run.stage(column_descent.ColumnDescent(problem, run.ledger))
+        if run.status is not None:
+            return run.result()
+        start, z = Start(run.answer.w, run.answer.b, run.dual.a), run.answer.z
+    if costs.newton_is_best and not hurried:
+        order = run.rng.permutation(problem.n) if start is None and not costs.exact else None
+        method = newton.Newton(problem, run.ledger, start, order=order, z=z)
+        return run.stage(method).result()
+    if z is not None or (costs.cg_is_best and not hurried):
+        run.stage(newton_cg.NewtonCg(problem, run.ledger, start, z=z))
         if run.status is not None:
             return run.result()
         start = Start(run.answer.w, run.answer.b, run.dual.a)  # no digits are left for it
     # the finisher reads all rows three times before it gains much: norms, start, an epoch
-    enough = run.ledger.left >= 5 * run.ledger.total and not (start is None and costs.hurried)
+    enough = run.ledger.left >= 5 * run.ledger.total and not hurried
     quick = enough and isinstance(problem.regularizer, SquaredL2)
     if is_safe(problem) and (start is None or not enough) and not quick:
         run.stage(_first_phase(problem, run, start), epochs=1 if enough else None)
         if run.status is None:
             start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
-        method = dual.DualAscent(problem, run.ledger, dual.Settings(), start)
-        run.stage(method, epochs=costs.patience)
+        ascent = dual.DualAscent(problem, run.ledger, dual.Settings(), start)
+        run.stage(ascent, epochs=costs.patience)
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
         finisher = newton.Newton if math.isfinite(costs.newton) else newton_cg.NewtonCg
@@ -114,46 +135,60 @@ class _Costs:
         else:
             self.square = float((norms(take(problem.rows, some)) ** 2).mean())
         self.entries = n * float(counts.mean())
-        short = budget.reads is not None or (budget.epochs is not None and budget.epochs < 300)
-        fits = isinstance(problem.regularizer, SquaredL2) and not short
-        self.newton = newton.cost(n, d, counts) if fits else math.inf
+        self.exact = isinstance(problem.loss, Squared)  # a Newton step ends at the optimum
+        self.smooth = math.isfinite(problem.loss.curvature())
+        plain = isinstance(problem.regularizer, SquaredL2) and budget.reads is None
+        short = budget.epochs is not None and budget.epochs < 300
+        self.newton = newton.cost(n, d, counts) if plain else math.inf
         curvature = min(problem.loss.curvature(), 1.0)
         slowness = curvature * self.square / (problem.alpha * n)
         self.epochs = 4.0 * (1.0 + slowness)  # dual ascent's
         self.dual = self.epochs * VISIT * self.entries
+        self.log = isinstance(problem.loss, Log)
         passes = 15.0 + 6.0 * math.sqrt(slowness)
-        passes *= 1.0 if isinstance(problem.loss, Squared) else 2.0
-        smooth = math.isfinite(problem.loss.curvature())
-        plain = isinstance(problem.regularizer, SquaredL2) and budget.reads is None
+        passes *= 1.0 if self.exact else 2.0
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
-        self.cg = passes * PASS * self.entries if smooth and plain and common else math.inf
-        self.tiny = fits and n * float((counts.astype(np.float64) ** 2).mean()) + d**3 / 3 <= TINY
-
-    @property
-    def newton_is_best(self) -> bool:
-        """Whether the steps of Newton's method cost less than anything else would."""
-        if not math.isfinite(self.newton):
-            return False
-        steps = 2.0 if math.isfinite(self.problem.loss.curvature()) else KINKED
-        if isinstance(self.problem.loss, Squared):
+        self.cg = passes * PASS * self.entries if self.smooth and plain and common else math.inf
+        self.column_pass = COLUMN * self.entries + RENEW * n
+        steps = 2.0 if self.smooth else KINKED
+        if self.exact:
             steps = 1.0  # its own model
-        return steps * self.newton <= min(self.dual, self.cg)
+        # whether the steps of Newton's method cost less than anything else would
+        searches = self.epochs * LOGS * n if self.log else 0.0
+        best = steps * self.newton <= min(self.dual + searches, self.cg)
+        self.newton_is_best = best and math.isfinite(self.newton)
+        # whether to begin with passes over columns, before a method of second order
+        self.columns_are_best = self._columns_are_best()
+        if short:  # its steps take longer than an epoch
+            self.newton, self.newton_is_best = math.inf, False
+        pairs = n * float((counts.astype(np.float64) ** 2).mean())
+        self.tiny = plain and not short and pairs + d**3 / 3 <= TINY
 
     @property
     def cg_is_best(self) -> bool:
         """Whether conjugate gradients cost less than dual ascent would."""
         return self.cg <= self.dual
 
+    def _columns_are_best(self) -> bool:
+        if not self.log or not math.isfinite(self.cg) or self.entries > COPIED:
+            return False
+        if self.newton_is_best:  # its samples are as good, if its steps are not dear
+            return self.newton > DEAR * self.column_pass
+        return self.cg_is_best
+
     @property
     def hurried(self) -> bool:
         """Whether so few epochs are allowed that a stochastic method gets farther."""
-        return self.budget.epochs is not None and self.budget.epochs < min(HURRY, self.epochs)
+        if self.budget.epochs is None:
+            return False
+        most = BRIEF if self.columns_are_best else min(HURRY, self.epochs)
+        return self.budget.epochs < most
 
     @property
     def patience(self) -> int | None:
         """For how many epochs dual ascent goes on: as long as a method of Newton would take."""
         if math.isfinite(self.newton):
-            steps = 10 if math.isfinite(self.problem.loss.curvature()) else 30
+            steps = 10 if self.smooth else 30
             cost = self.newton * steps
         elif math.isfinite(self.cg):
             cost = 3.0 * self.cg
@@ -166,6 +201,9 @@ class _Costs:
 
 def _first_phase(problem: Problem, run: Run, start: Start | None) -> Stochastic:
     if isinstance(problem.regularizer, SquaredL2):
-        return sgd.Sgd(problem, run.ledger, sgd.Settings(), run.rng, start)
+        t0 = shift(problem, run.ledger, run.rng)
+        if problem.squares is not None and slope_is_bounded(problem):
+            t0 = min(t0, typical_shift(problem))
+        return sgd.Sgd(problem, run.ledger, sgd.Settings(t0=t0), run.rng, start)
     t0 = shift(problem, run.ledger, run.rng, problem.regularizer.exponent())
     return pgs.Pgs(problem, run.ledger, pgs.Settings(t0=t0), run.rng, start)

@@ -50,6 +50,8 @@ BEGIN = 0.6  # the first weight of the proximal term, relative to a typical resp
 PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
 GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
+REACH = 8.0  # typical responses: how far a row alone may move its own,
+NEAR = 1e-2  # as long as steps promise more of the value than this
 NOISE = 0.4  # times curvature and mean squared length of a row over m: added to alpha for m rows
 
 
@@ -103,6 +105,7 @@ class Newton(Method):
         *,
         thorough: bool = False,
         order: Order | None = None,  # rows in a random order, whose beginnings are the samples
+        z: Vector | None = None,  # the responses to the start, if they are known
     ) -> None:
         super().__init__(problem, ledger)
         self.thorough = thorough
@@ -120,9 +123,10 @@ class Newton(Method):
             self.b = certificates.best_bias(problem, self.z)
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
-        self.h = 0.0 if self.smooth else BEGIN * self._typical()
-        if order is not None:
-            self._learn_from_samples(order)
+        self.typical = self._typical()
+        self.h = 0.0 if self.smooth else BEGIN * self.typical
+        if z is not None:
+            self.z, self.known = z, True
         self.moved = math.inf  # the largest change of a dual variable in the last round
         self.new_a, self.bend = np.zeros(n), np.zeros(n)
         self.theta: Vector | None = None  # that of new_a, if a check has formed it
@@ -134,6 +138,8 @@ class Newton(Method):
         self.round_ended = False
         self.kinks = math.inf  # the part of the gap that the proximal term makes
         self.finished = False
+        if order is not None:
+            self._learn_from_samples(order)
 
     def _typical(self) -> float:
         """The size of a typical response."""
@@ -224,7 +230,11 @@ class Newton(Method):
 
     def _prox(self) -> None:
         problem = self.problem
-        _slopes(problem.loss, self.a, self.z, self.b, self.h, problem.y, self.new_a, self.bend)
+        reach = REACH * self.typical if self.promised > NEAR else math.inf
+        _slopes(
+            problem.loss, self.a, self.z, self.b, self.h, problem.y,
+            reach, problem.loss.curvature(), self.new_a, self.bend,
+        )  # fmt: skip
 
     def _is_solved(self, gradient: Vector) -> bool:
         """Whether the round is exact enough: what remains of the gap is the proximal term's.
@@ -281,12 +291,15 @@ class Newton(Method):
         return self.z if self.known else None
 
     def bound(self, answer: Primal) -> Dual:
-        if self.smooth:
-            self.b = answer.b
-            self._prox()
-        a = certificates.feasible(self.problem, self.new_a)  # of w, at the end of a round
-        bound = self.certified(a)
-        if self.smooth and np.array_equal(a, self.new_a):
+        if not self.smooth:
+            a = certificates.feasible(self.problem, self.new_a)  # of w, at the end of a round
+            return self.certified(a)
+        self.b = answer.b
+        self._prox()
+        a = certificates.feasible(self.problem, self.new_a)
+        self.count_proof(a)
+        bound = certificates.at_slopes(self.problem, answer, a)
+        if np.array_equal(a, self.new_a):
             self.theta, self.value = bound.theta, answer.value
         return bound
 
@@ -330,12 +343,13 @@ def _part_of(problem: Problem, chosen: Order) -> Problem:
 
 
 @kernel
-def _slopes(loss, a, z, b, h, y, new, bend):
-    """Dual variables of the smoothed loss, and how fast they fall with the response."""
+def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
+    """Dual variables of the smoothed loss, and how fast they fall with the response, at least."""
     for i in range(len(z)):
         at = z[i] + b
         if h == 0.0:
-            new[i], bend[i] = -loss.slope(at, y[i]), loss.bend(at, y[i])
+            slope = loss.slope(at, y[i])
+            new[i], bend[i] = -slope, max(loss.bend(at, y[i]), min(abs(slope) / reach, most))
             continue
         tiny = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
         new[i] = loss.dual_step(a[i], at, h, y[i])

@@ -79,7 +79,14 @@ class NewtonCg(Method):
     growth = 2.0
     whole = True
 
-    def __init__(self, problem: Problem, ledger: Ledger, start: Start | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        ledger: Ledger,
+        start: Start | None = None,
+        *,
+        z: Vector | None = None,  # the responses to the start, if they are known
+    ) -> None:
         super().__init__(problem, ledger)
         if not isinstance(problem.regularizer, SquaredL2):
             raise ValueError(f"Newton's method has p=2 and no radius, not {problem.regularizer!r}")
@@ -96,6 +103,8 @@ class NewtonCg(Method):
             self.x[:d], self.x[d] = start.w, start.b
         elif problem.bias == "free":
             self.x[d] = certificates.best_bias(problem, self.z)
+        if z is not None:
+            self.z[:], self.known = z, True
         self.exact = isinstance(problem.loss, Squared)  # the model is the problem itself
         self.bends, self.along = np.zeros(n), np.zeros(n)
         self.residual, self.diagonal = np.zeros(d + 1), np.zeros(d + 1)
@@ -223,10 +232,12 @@ class NewtonCg(Method):
     def bound(self, answer: Primal) -> Dual:
         problem = self.problem
         a = certificates.slopes(problem, answer)
+        theta = None
         if self.fresh or problem.bias == "free":
-            bound = self.certified(a)
+            self.count_proof(a)
         else:
-            bound = certificates.dual(problem, a, answer.w + self.residual[:-1] / problem.alpha)
+            theta = answer.w + self.residual[:-1] / problem.alpha
+        bound = certificates.at_slopes(problem, answer, a, theta)
         gap, goal = answer.value - bound.value, 0.0 if self.goal is None else self.goal
         raw = max(self._raw_gap(), 1e-300)
         if gap > goal:
