@@ -1,27 +1,24 @@
 """Time to a certified gap on a Dask cluster of processes, by 1, 2 and 4 workers, beside others.
 
-    python benchmarks/cluster.py --data FOLDER [--only imdb debian made dense] [--workers 1 2 4]
-    python benchmarks/cluster.py --constants    # of the model in docs/scale.md
-    python benchmarks/cluster.py --data FOLDER --peers PYTHON    # one with dask-ml and pyspark
+    python benchmarks/cluster.py --data FOLDER --peers PYTHON --out docs    # all of docs/scale.md
+    python benchmarks/cluster.py --quick                                    # to try it out
+    python benchmarks/cluster.py --parts times --only imdb --workers 1 2    # a part of it
 
-"imdb" and "debian" are counts of words and of pairs of words, of length 1, read by the module
-`loaders` of FOLDER; "made" are ten million rows of ten features out of 2^16, generated once into a
-folder of stores (--stores, 2 GB); "dense" are 200,000 rows of 30 columns. Rows are dealt out to 4
-partitions (8 stores for "made"), whatever the number of workers, so that the lines of a table are
-the same computation. Every cluster learns from a few rows before the clock starts, so that machine
-code is loaded.
+Parts: "times" to a gap of 1e-3; "peers", which are to find an objective as low as ours (PYTHON is
+an interpreter that has dask-ml and pyspark); "constants" of the model of a round; "margins" by both
+solvers. The rounds of the model are from `rounds.py`. Without --out the page is written to build/.
 
-Columns: seconds until the gap is at most 1e-3 of the objective, without and with the time to get
-the rows to the workers; rounds; megabytes moved per round, to all workers and back.
-
-With --peers others minimise the same objective, with more and more iterations until their
-objective, which we compute, is within 1e-3 of the optimum.
+"imdb" and "debian" are counts of words and of pairs of words, of length 1, "covtype" the 54 dense
+columns of the cover types, all read by the module `loaders` of FOLDER; "made" are ten million rows
+of ten features out of 2^16, generated once into a folder of stores (--stores, 2 GB); "dense" are
+made, too: 200,000 rows of 30 columns. Rows are dealt out to 4 partitions (8 stores for "made"),
+whatever the number of workers, so that the lines of a table are the same computation. Every cluster
+learns from a few rows before the clock starts, so that machine code is loaded.
 """
 
 import argparse
 import json
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -29,73 +26,36 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
+from _cluster_data import ALPHA, ROWS, block, load, make, objective, parts
+from _cluster_page import about, load_now, write
 
 warnings.filterwarnings("ignore")
-PARTS, ROWS, ENTRIES, BITS = 4, 10_000_000, 10, 16
-ALPHA = {"imdb": 1e-4, "debian": 1e-4, "made": 1e-4, "dense": 1e-3}
+PARTS, LIMIT = 4, 300
+QUIET = {"dashboard_address": ":0", "silence_logs": 50}
+PEERS = {
+    "spark": ("Spark's LinearSVC, local[2]", "hinge"),
+    "incremental": ("dask-ml's Incremental, averaged SGD, 2 workers", "hinge"),
+    "logistic": ("dask-ml's LogisticRegression, L-BFGS, 2 workers", "log"),
+}
 
 
-def load(name, folder):
-    """Rows in a random order, and labels -1 and +1."""
-    rng = np.random.default_rng(0)
-    if name == "dense":
-        X = rng.standard_normal((200_000, 30))
-        return X, np.where(X @ rng.standard_normal(30) + 2 * rng.standard_normal(len(X)) > 0, 1, -1)
-    sys.path.insert(0, str(folder))
-    import loaders
+def cluster_of(workers):
+    from dask.distributed import LocalCluster
 
-    if name == "imdb":
-        texts = loaders.imdb_text()[:25_000]
-        X = loaders.vectorize([t[-1] for t in texts], ngram=(1, 2), min_df=3)
-        y = np.array([t[1] for t in texts])
-        y = np.where(y == y.max(), 1, -1)
-    else:
-        X, y = loaders.debian(ngram=(1, 2), min_df=2)
-    X = normalize(sp.csr_matrix(X)).astype(np.float32)
-    order = rng.permutation(X.shape[0])
-    return X[order], y[order]
+    return LocalCluster(n_workers=workers, threads_per_worker=1, **QUIET)
 
 
-def block(k, rows):
-    """A block of the generated set: few features are common, and one row in ten is mislabelled."""
-    rng = np.random.default_rng([1, k])
-    columns = (rng.random((rows, ENTRIES)) ** 3 * 2**BITS).astype(np.int32)
-    columns.sort(axis=1)
-    hidden = np.random.default_rng(2).standard_normal(2**BITS)
-    y = np.where(hidden[columns].sum(axis=1) > 0, 1, -1)
-    y[rng.random(rows) < 0.1] *= -1
-    values = np.full(columns.size, 1 / np.sqrt(ENTRIES), dtype=np.float32)
-    starts = np.arange(0, columns.size + 1, ENTRIES)
-    X = sp.csr_matrix((values, columns.ravel(), starts), shape=(rows, 2**BITS))
-    X.sum_duplicates()
-    return X, y
+def client_of(cluster):
+    from dask.distributed import Client
 
-
-def make(folder, rows, stores=8):
-    """Write the generated set, unless it is there."""
-    from skimlearn import Store
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for k in range(stores):
-        path = folder / f"part-{k}"
-        if not path.exists():
-            share = rows // stores
-            step = min(share, 250_000)
-            blocks = (block(k * 1000 + j, step) for j in range(share // step))
-            Store.create(path, blocks, n_features=2**BITS, dtype=np.float32)
+    return Client(cluster, direct_to_workers=True)
 
 
 def ours(name, X, y, workers, loss):
-    from dask.distributed import Client, LocalCluster
-
+    """Seconds, rounds and bytes to the gap, and the answer."""
     from skimlearn.distributed import DaskLinearClassifier
 
-    quiet = {"dashboard_address": ":0", "silence_logs": 50}
-    with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, **quiet) as cluster,
-        Client(cluster) as client,
-    ):
+    with cluster_of(workers) as cluster, client_of(cluster) as client:
         few = np.random.default_rng(0).standard_normal((64, 4))
         warm = few if isinstance(X, np.ndarray) else sp.csr_matrix(few.astype(np.float32))
         small = DaskLinearClassifier(loss, alpha=0.1, partitions=2 * workers, max_epochs=4)
@@ -108,22 +68,95 @@ def ours(name, X, y, workers, loss):
         model.fit(X, y)
         total = time.perf_counter() - began
         result = model.result_
-    rounds = len(result.history) - 1
+    last = result.history[-1]
     return {
-        "seconds": result.seconds, "total": total, "rounds": rounds,
-        "gap": result.certificate.relative_gap, "primal": result.certificate.primal,
-        "mb": result.history[-1].moved / max(rounds, 1) / 1e6,
+        "data": name, "loss": loss, "workers": workers, "seconds": result.seconds, "total": total,
+        "rounds": last.rounds, "bytes": last.moved, "gap": result.certificate.relative_gap,
+        "primal": result.certificate.primal,
     }  # fmt: skip
 
 
-def constants():
-    """What the model of docs/scale.md is made of."""
-    from dask.distributed import Client, LocalCluster
+def times(options, name):
+    runs, loads = [], []
+    X, y = rows_of(name, options)
+    for loss in options.loss:
+        for workers in options.workers:
+            loads.append(load_now())
+            runs.append(ours(name, X, y, workers, loss))
+            print(runs[-1], flush=True)
+    return {"about": about(options.quick, loads), "runs": runs}
 
+
+def rows_of(name, options):
+    if name != "made":
+        return load(name, options.data, options.quick)
+    return make(options.stores, 80_000 if options.quick else options.rows), None
+
+
+def peers(options, name):
+    """What the others need to come as low as we do with two workers."""
+    runs, loads = [], []
+    X, y = rows_of(name, options)
+    blocks = parts(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        for k, (rows, _) in enumerate(blocks):
+            sp.save_npz(f"{folder}/part-{k}.npz", sp.csr_matrix(rows), compressed=False)
+        np.savez(f"{folder}/labels.npz", **{f"part-{k}": t for k, (_, t) in enumerate(blocks)})
+        for loss in options.loss:
+            loads.append(load_now())
+            mine = ours(name, X, y, 2, loss)
+            about_us = {"who": "skimlearn, 2 workers", "iterations": mine["rounds"]}
+            runs.append({key: mine[key] for key in ("data", "loss", "seconds")} | about_us)
+            for kind, (who, its) in PEERS.items():
+                if its == loss:
+                    loads.append(load_now())
+                    found = peer(kind, name, blocks, mine["primal"], folder, options)
+                    runs.append({"data": name, "who": who, "loss": loss} | found)
+                    print(runs[-1], flush=True)
+    return {"about": about(options.quick, loads), "peers": versions(options.peers), "runs": runs}
+
+
+def versions(python):
+    ask = "import json, importlib.metadata as m; print(json.dumps({k: m.version(k) for k in "
+    ask += "('dask-ml', 'pyspark', 'scikit-learn')}))"
+    done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def peer(kind, name, blocks, target, folder, options):
+    """The first number of iterations whose objective is no higher than the target."""
+    if kind == "logistic" and sp.issparse(blocks[0][0]):
+        return {"why": "takes no sparse blocks"}
+    there = Path(__file__).with_name("_cluster_peers.py")
+    command = [options.peers, there, kind, folder, str(ALPHA[name]), str(options.limit)]
+    errors = Path(folder) / f"{kind}.log"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    found = None
+    with errors.open("w") as log, subprocess.Popen(command, stderr=log, **pipes) as process:
+        for line in process.stdout:
+            found = json.loads(line)
+            w = np.load(f"{folder}/w.npy")
+            value = objective(blocks, w[:-1], w[-1], PEERS[kind][1], ALPHA[name])
+            found["above"] = value / target - 1.0
+            if value <= target:
+                process.stdin.close()
+                break
+            if found["seconds"] <= options.limit:
+                process.stdin.write("\n")
+                process.stdin.flush()
+    if found is None:
+        return {"why": f"failed: {errors.read_text().strip().splitlines()[-1][:80]}"}
+    if found["above"] > 0.0:
+        found["note"] = f"not as low, after {found['seconds']:.0f} s"
+    return found
+
+
+def constants(options):
+    """What the model of a round is made of."""
     from skimlearn.distributed import _pieces, _team, cocoa
     from skimlearn.formulas import losses, regularizers
 
-    X, y = block(0, 250_000)
+    X, y = block(0, 20_000 if options.quick else 250_000)
     piece = _pieces.piece_of(0, X, y, None, labels=True)
     spec = _pieces.Spec(
         losses.resolve("hinge", labels=True), regularizers.resolve(2.0, None), 1e-4, "none", len(y),
@@ -131,117 +164,102 @@ def constants():
     )  # fmt: skip
     method = cocoa.Ascent(_team.Serial([piece]), spec, 0, epochs=1)
     method.advance()
-    times = []
-    for work in (method.advance, method.check):
+    method.check()
+    found, loads = {}, [load_now()]
+    for name, work in (("epoch", method.advance), ("check", method.check)):
         began = time.process_time()
-        for _ in range(3):
+        for _ in range(5):
             work()
-        times.append((time.process_time() - began) / 3 / X.nnz * 1e9)
-    print(f"an epoch: {times[0]:.1f} ns per entry; a check: {times[1]:.1f} ns (processor time)")
-    quiet = {"dashboard_address": ":0", "silence_logs": 50}
-    with LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as c, Client(c) as client:
+        found[name] = (time.process_time() - began) / 5 / X.nnz
+    count, size = 8, 1_000_000
+    with cluster_of(2) as cluster, client_of(cluster) as client:
         few = [
-            client.submit(_pieces.piece_of, k, X[:10], y[:10], None, labels=True) for k in range(8)
+            client.submit(_pieces.piece_of, k, X[:10], y[:10], None, labels=True)
+            for k in range(count)
         ]
         team = _team.Cluster(client, few)
-        for name, size in (("a task of nothing", 1), ("a vector of 8 MB", 1_000_000)):
-            times = []
-            for _ in range(8):
+        for name, width in (("empty", 1), ("full", size)):
+            best = []
+            for _ in range(10):
                 began = time.perf_counter()
-                shared = team.share("x", np.ones(size))
-                team.total(team.each("y", _answer, x=shared), pairs=False)
-                times.append(time.perf_counter() - began)
-            print(f"{name} to 2 workers, and the sum of 8 of it back: {min(times) * 1e3:.0f} ms")
+                shared = team.share("x", np.ones(width))
+                team.total(team.each("y", _answer, x=shared))
+                best.append(time.perf_counter() - began)
+            found[name] = min(best)
+    found["tasks"] = 2 * count + 2
+    found["task"] = found["empty"] / found["tasks"]
+    found["bytes"] = 8 * size * (2 + count)  # down to two workers, and up from all pieces
+    found["carry"] = max(found.pop("full") - found["empty"], 1e-9)
+    found["rate"] = found["bytes"] / found["carry"]
+    return {"about": about(options.quick, loads), **found}
 
 
 def _answer(piece, x):
     from skimlearn.distributed._parcel import Parcel
 
-    return Parcel.of(x)
+    return None, Parcel.of(x)
 
 
-def objective(X, y, w, b, loss, alpha):
-    z = (X @ w + b) * y
-    values = np.maximum(0, 1 - z) if loss == "hinge" else np.logaddexp(0, -z)
-    return 0.5 * alpha * w @ w + values.mean()
+def margins(options):
+    """Both solvers of the margin to the same gap, on the same partitions."""
+    from skimlearn.distributed import max_margin
+
+    n, d = (2_000, 50) if options.quick else (100_000, 400)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) / np.sqrt(d)
+    y = np.where(X @ np.ones(d) > 0, 1, -1)
+    X += y[:, None] / np.sqrt(d)
+    unit = float(np.linalg.norm(X, axis=1).max())
+    eps, loads, runs = 0.1 * unit, [load_now()], []
+    with cluster_of(2) as cluster, client_of(cluster):
+        for solver, more in (("core-set", {}), ("sampled", {"random_state": 0})):
+            few = {"eps": eps, "max_steps": 2, "partitions": PARTS, "solver": solver, **more}
+            max_margin(X[:400], y[:400], **few)
+            found = max_margin(X, y, **few | {"max_steps": 20_000, "max_seconds": LIMIT})
+            last = found.history[-1]
+            runs.append(
+                {
+                    "solver": solver, "rounds": last.rounds, "bytes": last.moved,
+                    "reads": found.reads.nnz + found.reads.certificate, "seconds": found.seconds,
+                    "gap": found.certificate.gap / unit, "status": found.status.name,
+                }
+            )  # fmt: skip
+            print(runs[-1], flush=True)
+    shape = {"shape": [n, d], "partitions": PARTS, "eps": eps / unit}
+    return {"about": about(options.quick, loads), **shape, "runs": runs}
 
 
-def peers(python, name, X, y):
-    """What the others need to come within 1e-3 of the optimum."""
-    from skimlearn import LinearClassifier
-
-    with tempfile.TemporaryDirectory() as folder:
-        sp.save_npz(f"{folder}/X.npz", sp.csr_matrix(X))
-        np.save(f"{folder}/y.npy", y)
-        for kind in ("spark-svc", "daskml-sgd", "daskml-log"):
-            loss = "log" if kind == "daskml-log" else "hinge"
-            if kind == "daskml-log" and X.shape[1] > 1000:
-                print(f"| {name} | {kind} | takes no sparse blocks | | |")
-                continue
-            best = LinearClassifier(loss, alpha=ALPHA[name], tol=1e-5).fit(X, y).result_
-            best = best.certificate.primal
-            for iterations in (5, 20, 80, 320):
-                there = Path(__file__).with_name("_cluster_peers.py")
-                command = [python, there, kind, folder, str(ALPHA[name]), str(iterations)]
-                try:
-                    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-                except subprocess.TimeoutExpired:
-                    print(f"| {name} | {kind} | {iterations} | more than 240 s | |", flush=True)
-                    break
-                if done.returncode:
-                    print(f"| {name} | {kind} | failed: {done.stderr.strip()[-80:]} | | |")
-                    break
-                answer = json.loads(done.stdout.strip().splitlines()[-1])
-                w = np.load(f"{folder}/w.npy")
-                value = objective(X, y, w[:-1], w[-1], loss, ALPHA[name]) / best - 1
-                print(
-                    f"| {name} | {kind} | {iterations} | {answer['seconds']:.1f} | {value:.1e} |",
-                    flush=True,
-                )
-                if value <= 1e-3:
-                    break
+COMMANDS = {"times": times, "peers": peers, "constants": constants, "margins": margins}
 
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=Path("."))
-    parser.add_argument("--stores", type=Path, default=Path(tempfile.gettempdir()) / "skim-made")
-    parser.add_argument("--only", nargs="*", default=["imdb", "debian", "made", "dense"])
-    parser.add_argument("--workers", nargs="*", type=int, default=[1, 2, 4])
-    parser.add_argument("--loss", nargs="*", default=["hinge", "log"])
-    parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--peers", help="an interpreter that has dask-ml and pyspark")
-    parser.add_argument("--constants", action="store_true", help="of the model in docs/scale.md")
+    add = parser.add_argument
+    add("--data", type=Path, help="folder of data sets, with a module loaders.py")
+    add("--stores", type=Path, default=Path(tempfile.gettempdir()) / "skim-made")
+    add("--parts", nargs="*", choices=COMMANDS, help="default: all, peers with --peers only")
+    add("--only", nargs="*", choices=ALPHA, help="default: all that there are data for")
+    add("--workers", nargs="*", type=int, default=[1, 2, 4])
+    add("--loss", nargs="*", default=["hinge", "log"])
+    add("--rows", type=int, default=ROWS, help='of "made"')
+    add("--limit", type=float, default=LIMIT, help="seconds of one fit of a peer")
+    add("--peers", help="an interpreter that has dask-ml and pyspark")
+    add("--quick", action="store_true", help="small made problems")
+    add("--out", type=Path, default=Path(__file__).resolve().parents[1] / "build" / "cluster")
     options = parser.parse_args()
-    if options.constants:
-        constants()
-        return
-    if options.peers:
-        print("| data | peer | iterations | seconds | above the optimum |\n|---|---|---|---|---|")
-    else:
-        print("| data | loss | workers | seconds | with loading | rounds | MB a round | gap |")
-        print("|---|---|---|---|---|---|---|---|", flush=True)
-    for name in options.only:
-        if name == "made":
-            if options.peers:
-                continue
-            make(options.stores, options.rows)
-            X, y = options.stores, None
+    if options.only is None:
+        there = options.data is not None and not options.quick
+        options.only = list(ALPHA) if there else ["made", "dense"]
+    if options.parts is None:
+        options.parts = [part for part in COMMANDS if part != "peers" or options.peers]
+    for part in options.parts:
+        if part in ("times", "peers"):
+            for name in options.only:  # each is written at once: a long run may be cut short
+                write(part, COMMANDS[part](options, name), options.out)
         else:
-            X, y = load(name, options.data)
-        if options.peers:
-            peers(options.peers, name, X, y)
-            continue
-        for loss in options.loss:
-            for workers in options.workers:
-                r = ours(name, X, y, workers, loss)
-                print(
-                    f"| {name} | {loss} | {workers} | {r['seconds']:.1f} | {r['total']:.1f} | "
-                    f"{r['rounds']} | {r['mb']:.2f} | {r['gap']:.1e} |",
-                    flush=True,
-                )
+            write(part, COMMANDS[part](options), options.out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Rounds of CoCoA+ to a gap of 1e-3 as the partitions grow from 2 to 1,024, in one process.
 
-    python benchmarks/rounds.py [--most 1024] [--rows 65536] [--alpha 1e-3] [--plain]
+    python benchmarks/rounds.py [--most 1024] [--rows 65536] [--alpha 1e-3] [--plain] [--epochs 2]
+    python benchmarks/rounds.py --out docs    # into docs/scale.md
 
 No cluster: partitions are visited one after the other, which gives the same numbers to the bit.
 Rows are sparse, ten features of 4,096; labels are noisy. --plain switches the acceleration off. The
@@ -9,9 +10,11 @@ model of docs/scale.md takes its rounds from this table.
 
 import argparse
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from _cluster_page import about, load_now, write
 
 from skimlearn.distributed._pieces import Spec, piece_of
 from skimlearn.distributed._rounds import solve
@@ -40,7 +43,7 @@ def rows(n):
     return X, y
 
 
-def rounds(X, y, parts, loss, alpha, kind):
+def rounds(X, y, parts, loss, alpha, kind, epochs):
     pieces = [piece_of(k, X[k::parts], y[k::parts], None, labels=True) for k in range(parts)]
     square = sum(float(piece.squares.sum()) for piece in pieces) / len(y)
     spec = Spec(
@@ -49,7 +52,12 @@ def rounds(X, y, parts, loss, alpha, kind):
         positive=1,
     )  # fmt: skip
     team = Serial(pieces)
-    return solve(team, kind(team, spec, 0), Budget(gap=1e-3, epochs=2000), entries=X.nnz)
+    return solve(
+        team,
+        kind(team, spec, 0, epochs=epochs),
+        Budget(gap=1e-3, epochs=1000 * epochs),
+        entries=X.nnz,
+    )
 
 
 def main():
@@ -60,22 +68,29 @@ def main():
     parser.add_argument("--rows", type=int, default=65536)
     parser.add_argument("--alpha", type=float, default=1e-3)
     parser.add_argument("--loss", nargs="*", default=["log", "hinge"])
+    parser.add_argument("--epochs", type=int, default=2, help="on a partition, in a round")
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--out", type=Path, help="folder of scale.md; default: print only")
     options = parser.parse_args()
     X, y = rows(options.rows)
+    found, loads = {}, [load_now()]
     print("| partitions | loss | rounds | gap | seconds here |\n|---|---|---|---|---|", flush=True)
     for loss in options.loss:
         parts = 2
         while parts <= options.most:
             began = time.perf_counter()
             kind = Plain if options.plain else Ascent
-            result = rounds(X, y, parts, loss, options.alpha, kind)
+            result = rounds(X, y, parts, loss, options.alpha, kind, options.epochs)
+            found.setdefault(loss, {})[str(parts)] = len(result.history) - 1
             print(
                 f"| {parts:,} | {loss} | {len(result.history) - 1} | "
                 f"{result.certificate.relative_gap:.1e} | {time.perf_counter() - began:.0f} |",
                 flush=True,
             )
             parts *= 4 if parts < 512 else 2
+    if options.out:
+        known = {"rows": options.rows, "alpha": options.alpha, "rounds": found}
+        write("rounds", {"about": about(False, loads), **known}, options.out)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Kill workers of a cluster at random rounds: every fit ends with the answer it would have had.
 
-    python tools/fault_cluster.py --trials 20
+    python tools/fault_cluster.py --trials 20 [--margins]
 
 A trial chooses data, a loss, a number of partitions and a round; when that round is over one of
 two workers gets SIGKILL, at once or some moments later, in the middle of the next. Dask starts it
 anew and computes again what it held. The fit must end with the gap that was asked for, and with the
-coefficients, dual variables and bounds of a fit that was left alone, to the last bit.
+coefficients, dual variables and bounds of a fit left alone, to the last bit. With --margins
+it is the sampled margin, killed at a random moment, that must end as one that was left alone.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import time
 import numpy as np
 
 from distributed import Client, LocalCluster
-from skimlearn.distributed import DaskLinearClassifier
+from skimlearn.distributed import DaskLinearClassifier, max_margin
 
 LOSSES = ("hinge", "log", "squared_hinge")
 
@@ -59,6 +60,30 @@ def trial(seed, client):
     return "" if same else "the answer is another one", about
 
 
+def margin_trial(seed, client):
+    """The same for the sampled margin."""
+    rng = np.random.default_rng(seed)
+    n, d, parts = int(rng.integers(200, 2000)), int(rng.integers(2, 50)), int(rng.integers(2, 7))
+    X = rng.standard_normal((n, d))
+    y = np.where(X @ rng.standard_normal(d) > 0, 1, -1)
+    options = {"eps": 1e-9, "max_steps": 80, "partitions": parts, "random_state": int(seed)}
+    whole = max_margin(X, y, solver="sampled", **options)
+    pids = sorted(client.run(os.getpid).values())
+    killed, delay = pids[int(rng.integers(len(pids)))], float(rng.uniform(0.1, 0.7)) * whole.seconds
+    threading.Timer(delay, os.kill, (killed, signal.SIGKILL)).start()
+    result = max_margin(X, y, solver="sampled", **options)
+    about = f"sampled margin, {parts} partitions, after {delay:.1f} of {whole.seconds:.1f} s"
+    if killed in client.run(os.getpid).values():
+        return "nobody was killed", about
+    same = (
+        np.array_equal(result.x, whole.x)
+        and np.array_equal(result.p, whole.p)
+        and result.certificate == whole.certificate
+        and result.reads == whole.reads
+    )
+    return "" if same else "the answer is another one", about
+
+
 def main():
     """Run the trials; the exit status is 1 if one failed."""
     parser = argparse.ArgumentParser(
@@ -66,6 +91,7 @@ def main():
     )
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--margins", action="store_true", help="of the sampled margin")
     options = parser.parse_args()
     failures = 0
     quiet = {"dashboard_address": ":0", "silence_logs": 60}
@@ -73,7 +99,8 @@ def main():
         began = time.perf_counter()
         cluster = LocalCluster(n_workers=2, threads_per_worker=1, **quiet)
         with cluster, Client(cluster) as client:
-            wrong, about = trial(options.seed + k, client)
+            run = margin_trial if options.margins else trial
+            wrong, about = run(options.seed + k, client)
         failures += bool(wrong)
         passed = time.perf_counter() - began
         print(f"trial {k}: {wrong or 'same bits'} ({about}; {passed:.0f} s)", flush=True)

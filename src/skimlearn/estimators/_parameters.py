@@ -41,7 +41,7 @@ PARAMETERS = """alpha : float, default=1e-4
         than two classes, each has its share).
     max_seconds : float or None, default=None
         Stop after so many seconds (with more than two classes: each has its share).
-    average : "last", "mean", "tail", "random" or None, default=None
+    average : {"last", "mean", "tail", "random"} or None, default=None
         Which iterate of a stochastic solver is the answer; None leaves it to the solver.
     batch_size : int or None, default=None
         Rows per step of "pegasos" and "pgs"; None for 1.

@@ -49,7 +49,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : "rbf", "poly", "linear", Kernel or None, default=None
+    kernel : {"rbf", "poly", "linear"} or Kernel or None, default=None
         None for a ball among the rows themselves; otherwise as in `KernelClassifier`.
     gamma, degree, coef0 : float or "scale" or "auto", int, and float
         The parameters of a kernel that is given by its name; as in `KernelClassifier`.

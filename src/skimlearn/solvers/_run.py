@@ -182,9 +182,7 @@ class Run:
         last_visit = self.visits + epochs * self.problem.n if epochs is not None else None
         try:
             while self.status is None and (last_visit is None or self.visits < last_visit):
-                if self._is_exact():  # zero weights may be
-                    break
-                self.status = self._epoch()
+                self.status = Status.STALLED if self._is_exact() else self._epoch()
                 if method.finished:
                     break
         except KeyboardInterrupt:
@@ -335,6 +333,6 @@ def _rounding(problem: Problem) -> float:
     """What the rounding of predictions costs: an optimum of zero has no relative gap."""
     if problem.loss.labels:
         return 0.0  # with two classes and a positive alpha the optimum is not zero
-    far = float(max(abs(problem.y.min()), abs(problem.y.max())))
+    far = float(problem.weights @ np.abs(problem.y)) / problem.n
     value = problem.loss.value
-    return max(0.0, float(value(far * (1.0 + 2.0**-50), far)) - float(value(far, far)))
+    return max(0.0, float(value(far * (1.0 + 2.0**-52), far)) - float(value(far, far)))

@@ -1,0 +1,55 @@
+"""The page docs/scale.md says what its data says, and its model is that of the constants."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def page(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "benchmarks")])
+    return importlib.import_module("_cluster_page")
+
+
+def found():
+    return json.loads((ROOT / "docs" / "scale.json").read_text())
+
+
+def test_the_page_says_what_its_data_says(page):
+    text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    assert page.filled(text, page.texts(found())) == text
+    assert not any(part["about"]["quick"] for part in found().values())
+
+
+def test_every_line_of_a_set_and_loss_is_the_same_computation():
+    by_problem = {}
+    for run in found()["times"]["runs"]:
+        answer = run["rounds"], run["primal"], run["gap"]
+        by_problem.setdefault((run["data"], run["loss"]), set()).add(answer)
+        assert run["gap"] <= 1e-3
+    assert {name for name, _ in by_problem} >= {"imdb", "debian", "made"}
+    assert all(len(answers) == 1 for answers in by_problem.values())
+
+
+def test_the_model_is_that_of_the_page(page):
+    constants = {"epoch": 10e-9, "check": 5e-9, "rate": 1e9, "task": 1e-3}
+    work, down, up, latency = page.cost(16, constants)
+    assert work == pytest.approx((2 * 10e-9 + 5e-9) * 1e9 * 100 / 16)
+    assert down == pytest.approx(0.08 * 4)
+    assert up == pytest.approx(0.08 * 16)
+    assert latency == pytest.approx(1e-3 * (32 + 16 / 15 + 1))
+
+
+def test_a_part_is_written_and_the_others_stay(page, tmp_path):
+    before = found()
+    rounds = before["rounds"] | {"rounds": {"log": {"2": 1, "1024": 3}}}
+    page.write("rounds", rounds, tmp_path)
+    after = json.loads((tmp_path / "scale.json").read_text())
+    assert after == before | {"rounds": rounds}
+    text = (tmp_path / "scale.md").read_text(encoding="utf-8")
+    assert "512 times the partitions take 3 times (log) the rounds" in text
