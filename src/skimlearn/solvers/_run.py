@@ -335,4 +335,4 @@ def _rounding(problem: Problem) -> float:
         return 0.0  # with two classes and a positive alpha the optimum is not zero
     far = float(problem.weights @ np.abs(problem.y)) / problem.n
     value = problem.loss.value
-    return max(0.0, float(value(far * (1.0 + 2.0**-52), far)) - float(value(far, far)))
+    return max(0.0, float(value(far * (1.0 + 2.0**-50), far)) - float(value(far, far)))
