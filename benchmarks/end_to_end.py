@@ -133,7 +133,7 @@ class Liblinear:
     name = "liblinear-train"
 
     def settings(self, task):
-        return [[3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]]
+        return [[10.0, 5.0, 4.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]]
 
     def command(self, task, setting):
         C = 1.0 / (task.alpha * len(task.y))

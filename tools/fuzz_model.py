@@ -13,6 +13,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from skimlearn import ModelError, load
 
@@ -34,7 +35,10 @@ def check(seed, contents, path):
     before = tracemalloc.get_traced_memory()[0]
     try:
         model = load(path)
-        if len(model.predict(ROWS[:2])) != 2:
+        rows, width = ROWS[:2], model.n_features_in_
+        if width != rows.shape[1]:  # sparse support rows say how wide they are
+            rows = csr_array((2, width))
+        if len(model.predict(rows)) != 2:
             return "wrong number of predictions", content
     except ModelError:
         pass

@@ -393,6 +393,14 @@ def put(*path_and_value):
     return edit
 
 
+@pytest.mark.parametrize("threads", [0.5, 0, True, "2", {"type": "loss", "value": ["hinge", {}]}])
+@pytest.mark.parametrize("name", ["binary", "kernel"])
+def test_a_number_of_threads_that_no_prediction_could_use(threads, name, tmp_path):
+    """Seeds 50011907 and 50012809 of tools/fuzz_model.py."""
+    with pytest.raises(ModelError, match="n_jobs"):
+        change(tmp_path, MODELS[name], put("d", "parameters", "n_jobs", threads))
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [

@@ -153,7 +153,11 @@ def _parameters(description: dict[str, Any], layout: Layout) -> dict[str, Any]:
             f"the parameters {str(sorted(unknown))[:200]} are not known to this skimlearn "
             f"({version()}); the file is from {_text(description['version'])}"
         )
-    return {name: unpack(value, name) for name, value in parameters.items()}
+    found = {name: unpack(value, name) for name, value in parameters.items()}
+    threads = found.get("n_jobs")  # the one parameter that predictions depend on
+    if threads is not None and (type(threads) is not int or threads == 0):
+        raise ModelError(f"n_jobs is {_text(threads)}, but must be a whole number or null")
+    return found
 
 
 def _typed(attributes: dict[str, Any], name: str, kind: type[int]) -> Any:
