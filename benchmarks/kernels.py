@@ -1,6 +1,7 @@
 """Kernel machines with a certificate, beside LIBSVM and beside random features.
 
     python benchmarks/kernels.py --data FOLDER [--only mnist covtype] [--rows 100000] [--balls]
+                                 [--out docs/kernels.md]
 
 For each data set, one after the other, in one process: scikit-learn's SVC (LIBSVM, with a cache of
 1 GB), `KernelClassifier` with the same kernel, the same C = 1 / (alpha n), and as much memory, on
@@ -10,13 +11,17 @@ rows of one class. Test rows take no part in the fit; of more than 20,000 the fi
 
 ``seconds`` are those of the clock, ``cpu`` those of the processor, which others that use the
 machine change less. ``values`` are values of the kernel per row (for SVC they are not known),
-``gap`` is the certified relative gap. FOLDER has a module ``loaders``; see the README of the
-benchmarks.
+``gap`` is the certified relative gap. `--out` writes the table into a page, between the markers
+``<!-- table: race -->`` and ``<!-- end -->``. FOLDER has a module ``loaders``; see the README of
+the benchmarks.
 """
 
 import argparse
+import platform
+import re
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +40,7 @@ SETS = {
 }
 MEMORY = 1000  # megabytes
 SCORED = 20_000
+LINES = []  # of the table
 HEAD = ["set", "rows", "method", "seconds", "cpu", "accuracy", "support", "values", "gap"]
 
 
@@ -56,7 +62,9 @@ def show(name, n, method, seconds, cpu, accuracy, support="", values="", gap="")
         values,
         gap,
     )
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    line = "| " + " | ".join(map(str, cells)) + " |"
+    LINES.append(line)
+    print(line, flush=True)
 
 
 def gamma_of(gamma, X):
@@ -121,6 +129,19 @@ def race_of_balls(name, problem, rows, nu=0.1):
         show(name, X.shape[0], method, *times, score, len(model.support_), values, gap)
 
 
+def write(page, given):
+    """Put the table into a page, with the command and the machine behind it."""
+    command = f"--only {' '.join(given.only)} --rows {given.rows}" + " --balls" * given.balls
+    table = "\n".join(["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|", *LINES])
+    note = f"`{command}` on {platform.processor() or platform.machine()}, {platform.system()}."
+    marked = re.compile(r"(<!-- table: race -->\n).*?(<!-- end -->)", re.DOTALL)
+    text = Path(page).read_text()
+    if not marked.search(text):
+        raise SystemExit(f"{page} has no part between <!-- table: race --> and <!-- end -->")
+    filled = marked.sub(lambda m: f"{m[1]}{table}\n\n{note}\n{m[2]}", text)
+    Path(page).write_text(filled)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", required=True, help="a folder with a module loaders")
@@ -128,6 +149,7 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000, help="rows to learn from, at most")
     parser.add_argument("--cache", help="a folder for the prepared data")
     parser.add_argument("--balls", action="store_true", help="one class against novelties")
+    parser.add_argument("--out", help="a page whose table is to be written anew")
     given = parser.parse_args()
     print("| " + " | ".join(HEAD) + " |\n" + "|---" * len(HEAD) + "|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +157,8 @@ def main():
             if name in given.only:
                 place = problems.prepare(name, given.data, given.cache or folder)
                 (race_of_balls if given.balls else race)(name, problems.load(place), given.rows)
+    if given.out:
+        write(given.out, given)
 
 
 if __name__ == "__main__":

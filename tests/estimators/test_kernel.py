@@ -17,7 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skimlearn import EnclosingBall, KernelClassifier, ModelError, Status, kernels
+import skimlearn
+from skimlearn import EnclosingBall, KernelClassifier, ModelError, Status, kernels, losses
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))
@@ -29,6 +30,7 @@ IRIS = load_iris()
 @parametrize_with_checks(
     [KernelClassifier(kind) for kind in kernels.NAMES]
     + [KernelClassifier(kappa=0.5), KernelClassifier("linear", kappa=0.3)]
+    + [KernelClassifier(loss="log"), KernelClassifier(loss="squared", alpha=1e-2)]
     + [EnclosingBall(kernel=kind) for kind in kernels.NAMES]
     + [EnclosingBall(kernel="rbf", solver="sampled", eps=0.3)]
 )
@@ -42,6 +44,17 @@ class Cauchy(kernels.Kernel):
 
     def similarity(self, product, left, right):
         return 1.0 / (1.0 + max(left + right - 2.0 * product, 0.0) / self.width**2)
+
+
+@dataclass(frozen=True)
+class Softened(losses.Loss):
+    """sqrt(1 + (z - y)^2) - 1, with nothing but what a loss must have."""
+
+    def value(self, z, y):
+        return (1.0 + (z - y) * (z - y)) ** 0.5 - 1.0
+
+    def slope(self, z, y):
+        return (z - y) / (1.0 + (z - y) * (z - y)) ** 0.5
 
 
 # -------------------------------------------------------------------------------------- classifier
@@ -90,6 +103,13 @@ def test_many_classes_are_one_against_the_rest():
         {"kernel": "rbf", "kappa": 0.3, "tol": 1e-3},
         {"kernel": "rbf", "kappa": 0.3, "tol": 0.1, "solver": "perceptron", "max_steps": 2000},
         {"kernel": "rbf", "solver": "pegasos", "tol": 0.1, "max_steps": 40_000},
+        {"kernel": "rbf", "solver": "pgs", "tol": 0.1, "max_steps": 40_000},
+        {"kernel": "rbf", "solver": "dual"},
+        {"loss": "log", "alpha": 1e-3},
+        {"loss": "squared_hinge"},
+        {"loss": "squared"},
+        {"loss": losses.Huber(0.5), "solver": "pgs", "tol": 0.1},
+        {"loss": "log", "alpha": 1e-3, "solver": "pgs", "tol": 0.1},
     ],
     ids=str,
 )
@@ -101,6 +121,46 @@ def test_kernels_and_solvers(parameters):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+
+
+def test_losses_and_probabilities(tmp_path):
+    model = KernelClassifier(loss="log", alpha=1e-3, random_state=0).fit(X, y)
+    assert model.result_.solver == "dual"
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    likely = model.classes_[probabilities.argmax(axis=1)]
+    np.testing.assert_array_equal(likely, model.predict(X))
+    model.save(tmp_path / "model")
+    again = skimlearn.load(tmp_path / "model")
+    assert again.loss == "log"
+    np.testing.assert_array_equal(again.predict_proba(X), probabilities)
+    three = KernelClassifier(loss="log", alpha=1e-3).fit(IRIS.data, IRIS.target)
+    np.testing.assert_allclose(three.predict_proba(IRIS.data).sum(axis=1), 1.0)
+    assert three.score(IRIS.data, IRIS.target) > 0.95
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
+        _ = KernelClassifier().fit(X, y).predict_proba
+
+
+def test_a_model_of_a_time_without_losses_is_that_of_the_hinge(tmp_path, monkeypatch):
+    model = KernelClassifier(random_state=0).fit(X, y)
+    every = KernelClassifier.get_params
+
+    def former(self, deep=True):
+        return {name: value for name, value in every(self, deep).items() if name != "loss"}
+
+    monkeypatch.setattr(KernelClassifier, "get_params", former)
+    model.save(tmp_path / "model")
+    assert b'"loss"' not in (tmp_path / "model").read_bytes()
+    monkeypatch.undo()
+    again = skimlearn.load(tmp_path / "model")
+    assert again.loss == "hinge"
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_loss_of_ones_own():
+    model = KernelClassifier(loss=Softened(), alpha=1e-2).fit(X, y)
+    assert model.result_.status is Status.CONVERGED
+    assert model.score(X, y) > 0.88
 
 
 def test_weights_of_rows_and_classes():
@@ -131,6 +191,10 @@ def test_tools_of_scikit_learn():
         ({"solver": "smo"}, "solver='smo' must be one of"),
         ({"solver": "perceptron"}, "solver='perceptron' needs kappa"),
         ({"solver": "pegasos", "kappa": 0.1}, "solver='pegasos' needs alpha"),
+        ({"solver": "dual", "kappa": 0.1}, "solver='dual' needs alpha"),
+        ({"loss": "log", "solver": "working-set"}, "solver='working-set' is for loss='hinge'"),
+        ({"loss": "log", "kappa": 0.1}, "kappa=0.1 is for loss='hinge'"),
+        ({"loss": "logit"}, "loss='logit' is not known"),
         ({"kappa": 1.5}, "kappa=1.5 must lie between 0 and 1"),
         ({"kernel": "cosine"}, "kernel='cosine' is not known"),
         ({"degree": 2}, "degree=2 has no meaning"),

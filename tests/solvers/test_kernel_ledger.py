@@ -20,14 +20,16 @@ from skimlearn.data.kernel_rows import KernelRows
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Csr
 from skimlearn.formulas.kernels import Gaussian, Kernel
+from skimlearn.formulas.losses import Log
 from skimlearn.sampling.kernel_values import KernelEstimator
 from skimlearn.solvers import _kernel_qp, _kernel_skim
 from skimlearn.solvers._kernel_skim import KernelSkim
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.kernel_ball import kernel_ball
+from skimlearn.solvers.kernel_dual import kernel_dual
 from skimlearn.solvers.kernel_margin import kernel_margin
-from skimlearn.solvers.kernel_pegasos import kernel_pegasos
 from skimlearn.solvers.kernel_perceptron import kernel_perceptron
+from skimlearn.solvers.kernel_pgs import kernel_pegasos, kernel_pgs
 from skimlearn.solvers.kernel_sampled_qp import kernel_sampled_ball, kernel_sampled_qp
 from skimlearn.solvers.kernel_simplex_qp import kernel_exact_qp
 from skimlearn.solvers.kernel_svm import kernel_svm
@@ -87,6 +89,12 @@ CASES = {
     "qp": lambda t: [kernel_exact_qp(t, SQUARES, cap=0.1, limits=LIMITS, seed=0)],
     "pegasos": lambda t: kernel_pegasos(
         t, TWO, np.ones((2, N)), alpha=1e-1, bias="free", limits=FEW, seed=0
+    ),
+    "pgs": lambda t: kernel_pgs(
+        t, TWO, np.ones((2, N)), loss=Log(), alpha=1e-1, bias="free", limits=FEW, seed=0
+    ),
+    "dual": lambda t: kernel_dual(
+        t, TWO, np.ones((2, N)), loss=Log(), alpha=1e-2, bias="free", limits=LIMITS, seed=0
     ),
     "perceptron": lambda t: [kernel_perceptron(t, y, kappa=0.3, limits=FEW, seed=0)],
     "sampled qp": lambda t: [kernel_sampled_qp(t, limits=FEW, seed=0)],

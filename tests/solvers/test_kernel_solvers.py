@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
@@ -13,14 +13,17 @@ from skimlearn import Status
 from skimlearn.data import kernel_rows
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows
+from skimlearn.formulas import losses
 from skimlearn.formulas.kernels import Gaussian, Kernel, Linear, Polynomial
 from skimlearn.sampling.simplex import capped_softmax
 from skimlearn.solvers import _kernel_qp
+from skimlearn.solvers import kernel_dual as _kernel_dual
 from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.kernel_ball import kernel_ball
+from skimlearn.solvers.kernel_dual import kernel_dual
 from skimlearn.solvers.kernel_margin import kernel_margin
-from skimlearn.solvers.kernel_pegasos import kernel_pegasos
 from skimlearn.solvers.kernel_perceptron import kernel_perceptron
+from skimlearn.solvers.kernel_pgs import kernel_pegasos, kernel_pgs
 from skimlearn.solvers.kernel_sampled_qp import kernel_sampled_ball, kernel_sampled_qp
 from skimlearn.solvers.kernel_simplex_qp import kernel_exact_qp, kernel_simplex_qp
 from skimlearn.solvers.kernel_svm import kernel_svm
@@ -169,37 +172,125 @@ def test_ctrl_c_and_callbacks_of_a_machine(monkeypatch):
 # ----------------------------------------------------------------------------------------- Pegasos
 
 
+def naive_bias(loss, y, z):
+    """The best bias, the middle one if there are several."""
+
+    def value(b):
+        return np.mean([loss.value(s, t) for s, t in zip(z + b, y, strict=True)])
+
+    if isinstance(loss, losses.Hinge):
+        found = np.array([value(b) for b in y - z])  # where the loss bends
+        best = (y - z)[found <= found.min() + 1e-12]
+        return 0.5 * (best.min() + best.max())
+    return minimize_scalar(value, bounds=(-20.0, 20.0), options={"xatol": 1e-12}).x
+
+
 @pytest.mark.parametrize("bias", ["none", "free"])
-def test_pegasos_is_its_naive_version(bias):
+@pytest.mark.parametrize("name", ["pegasos", "hinge", "log", "squared", "squared_hinge"])
+def test_pgs_is_its_naive_version(name, bias):
+    """Pegasos is PGS for the hinge, but for a number."""
     X, y = problem(n=50)
     alpha, K, n = 1e-2, rbf_kernel(X, gamma=0.5), 50
-    limits = Limits(eps=1e-9, max_steps=4 * n)
-    result = kernel_pegasos(
-        opened(X), y[None], np.ones((1, n)), alpha=alpha, bias=bias, limits=limits, seed=5
-    )[0]
-    rng, counts, t, values = np.random.default_rng(5), np.zeros(n), 0, []
-    # what is best for h = 0, on the side of a tie that rounding takes
-    b = (1.0 - 1e-12) * np.sign(y.sum()) if bias == "free" else 0.0
+    common = {"alpha": alpha, "bias": bias, "limits": Limits(eps=1e-9, max_steps=4 * n), "seed": 5}
+    loss = losses.resolve("hinge" if name == "pegasos" else name, labels=True)
+    if name == "pegasos":
+        ahead, result = 0.0, kernel_pegasos(opened(X), y[None], np.ones((1, n)), **common)[0]
+    else:
+        ahead = 1.0 if name in ("hinge", "log") else 1.0 + 1.0 / alpha
+        result = kernel_pgs(opened(X), y[None], np.ones((1, n)), loss=loss, **common)[0]
+    rng, a, t, values = np.random.default_rng(5), np.zeros(n), 0, []
+    b = naive_bias(loss, y, np.zeros(n)) if bias == "free" else 0.0
+    if bias == "free" and isinstance(loss, losses.Hinge):
+        b *= 1.0 - 1e-12  # the side of a tie that rounding takes
     for epoch in range(1, 5):
+        lean = 0.0
         for i in rng.permutation(n):
-            h = K[i] @ (counts * y) / (alpha * t) if t else 0.0
-            counts[i] += y[i] * (h + b) < 1.0
+            z = (K[i] @ a + lean) / (alpha * (t + ahead)) if t + ahead else 0.0
+            pull = -loss.slope(z + b, y[i])
+            a[i] += pull
+            lean += pull if bias == "free" else 0.0  # k(x, x) = 1
             t += 1
-        z = K @ (counts * y) / (alpha * epoch * n)
-        if bias == "free":
-            shifts = y - z  # where the loss bends
-            losses = [np.maximum(0.0, 1.0 - y * (z + s)).mean() for s in shifts]
-            least = min(losses)
-            best = [s for s, value in zip(shifts, losses, strict=True) if value <= least + 1e-12]
-            b = 0.5 * (min(best) + max(best))
-        coefficients = counts * y / (alpha * epoch * n)
-        value = 0.5 * alpha * coefficients @ z + np.maximum(0.0, 1.0 - y * (z + b)).mean()
-        values.append(value)
+        coefficients = a / (alpha * (epoch * n + ahead))
+        z = K @ coefficients
+        b = naive_bias(loss, y, z) if bias == "free" else 0.0
+        mean = np.mean([loss.value(s, label) for s, label in zip(z + b, y, strict=True)])
+        values.append(0.5 * alpha * coefficients @ z + mean)
     assert result.certificate.primal == pytest.approx(min(values), rel=1e-6)
-    exact = machine(X, y, alpha=alpha, bias=bias)[0].certificate
-    assert result.certificate.dual <= exact.primal + 1e-12
-    assert result.certificate.primal >= exact.dual - 1e-12
-    assert result.solver == "pegasos"
+    assert result.solver == ("pegasos" if name == "pegasos" else "pgs")
+
+
+def exact_value(K, y, m, loss, alpha, bias):
+    """The optimum, by a general minimiser over the coefficients of h and the bias."""
+    n = len(y)
+    roots = np.linalg.cholesky(K + 1e-12 * np.eye(n))
+
+    def objective(point):
+        u, b = point[:n], point[n] if bias == "free" else 0.0
+        z = roots @ u + b
+        values = [loss.value(s, t) for s, t in zip(z, y, strict=True)]
+        slopes = m * [loss.slope(s, t) for s, t in zip(z, y, strict=True)] / n
+        gradient = np.append(alpha * u + roots.T @ slopes, slopes.sum() * (bias == "free"))
+        return 0.5 * alpha * u @ u + m @ values / n, gradient
+
+    options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9}
+    return minimize(objective, np.zeros(n + 1), jac=True, method="L-BFGS-B", options=options).fun
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_certificates_of_all_losses_hold(seed):
+    rng = np.random.default_rng(seed)
+    name = ["log", "squared_hinge", "squared", "huber"][seed % 4]
+    bias = ["free", "none"][seed // 4 % 2]
+    alpha, n = float(10.0 ** rng.uniform(-3.0, -0.5)), 40
+    X, y = problem(n=n, seed=seed)
+    m = rng.uniform(0.2, 2.0, size=n)
+    m /= m.mean()
+    loss = losses.resolve(name, labels=True)
+    best = exact_value(rbf_kernel(X, gamma=0.5), y, m, loss, alpha, bias)
+    common = {"loss": loss, "alpha": alpha, "bias": bias, "seed": seed}
+    near, far = Limits(eps=1e-8, max_steps=10**6), Limits(eps=0.1, max_steps=2000 * n)
+    for solve, limits in ((kernel_dual, near), (kernel_pgs, far)):
+        result = solve(opened(X), y[None], m[None], limits=limits, **common)[0]
+        certificate = result.certificate
+        assert certificate.dual - 1e-9 <= best <= certificate.primal + 1e-9
+        assert result.status is Status.CONVERGED
+        if bias == "free":
+            assert abs(result.p.sum()) < 1e-12
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32])
+@pytest.mark.parametrize("bias", ["free", "none"])
+def test_dual_ascent_for_the_hinge_is_the_machine(form, bias, monkeypatch):
+    monkeypatch.setattr(_kernel_dual, "BLOCK", 16)
+    X, y = problem(n=80)
+    data = X.astype(np.float32) if form is np.float32 else form(X)
+    eps = 1e-4 if form is np.float32 else 1e-7
+    weights = np.ones((1, 80))
+    weights[0, :10] = 0.0
+    weights /= weights.mean()
+    found = kernel_dual(
+        opened(data, cache_bytes=20 * 80 * 8), y[None], weights, loss=losses.Hinge(), alpha=1e-2,
+        bias=bias, limits=Limits(eps=eps), seed=0,
+    )[0]  # fmt: skip
+    exact = machine(X, y, alpha=1e-2, bias=bias, weights=weights, eps=1e-9)[0].certificate
+    assert found.status is Status.CONVERGED
+    assert found.certificate.dual <= exact.primal + 1e-7
+    assert found.certificate.primal >= exact.dual - 1e-7
+    assert not found.x[:10].any()
+
+
+def test_limits_of_dual_ascent():
+    X, y = problem(n=80)
+    common = {"loss": losses.Log(), "alpha": 1e-3, "bias": "free", "seed": 0}
+
+    def run(**limits):
+        limits = Limits(**{"eps": 1e-13, **limits})
+        return kernel_dual(opened(X), y[None], np.ones((1, 80)), limits=limits, **common)[0]
+
+    assert run(max_steps=160).status is Status.STEPS
+    assert run(max_seconds=0.0).status is Status.SECONDS
+    assert run(max_reads=240).status is Status.READS
+    assert run().status in (Status.STALLED, Status.CONVERGED)
 
 
 def test_pegasos_converges_and_stops():

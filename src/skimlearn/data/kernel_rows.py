@@ -113,12 +113,19 @@ def _weighted(
 
 
 def _for_pieces(
-    kernel: Kernel, left: Rows, right: Rows, pair: Pair, use: Use, threads: int
+    kernel: Kernel,
+    left: Rows,
+    right: Rows,
+    pair: Pair,
+    use: Use,
+    threads: int,
+    ahead: int | None = None,
 ) -> None:
     """Hand the values of the kernel on, a piece at a time, with its rows and columns.
 
-    Pieces of different columns are handed on side by side. Each thread works alone: threads of
-    BLAS, which wait for each other at every product, are slow as soon as others use the machine.
+    With ``ahead`` row i is also column ahead + i, and pieces beyond that are left out. Pieces of
+    different columns are handed on side by side. Each thread works alone: threads of BLAS, which
+    wait for each other at every product, are slow as soon as others use the machine.
     """
     dtype, parts = right.values.dtype, list(_columns(right))
 
@@ -137,12 +144,22 @@ def _for_pieces(
     with _blas().limit(limits=1, user_api="blas"):
         if threads == 1 or len(parts) == 1:
             for some, values in _written(left, right):
-                for part, columns in parts:
+                for part, columns in _below(parts, some, ahead):
                     compute(some, values, part, columns)
             return
         with ThreadPoolExecutor(threads) as pool:
             for some, values in _written(left, right):
-                list(pool.map(lambda p, s=some, v=values: compute(s, v, *p), parts))
+                needed = _below(parts, some, ahead)
+                list(pool.map(lambda p, s=some, v=values: compute(s, v, *p), needed))
+
+
+def _below(
+    parts: list[tuple[slice, Rows]], some: slice, ahead: int | None
+) -> list[tuple[slice, Rows]]:
+    """The parts that hold columns up to the last of some rows."""
+    if ahead is None:
+        return parts
+    return [(part, columns) for part, columns in parts if part.start < ahead + some.stop]
 
 
 @functools.cache
@@ -162,9 +179,8 @@ def _columns(right: Rows) -> Iterator[tuple[slice, Rows]]:
 def _written(rows: Rows, right: Rows) -> Iterator[tuple[slice, Array]]:
     """Some rows at a time, as a dense table that is ready to be multiplied."""
     dtype = np.dtype(np.float64) if isinstance(right, Csr) else right.values.dtype
-    high = max(1, min(HIGH, LINES // max(1, rows.shape[1])))
-    for first in range(0, rows.shape[0], high):
-        some = slice(first, min(first + high, rows.shape[0]))
+    for some in _blocks(rows):
+        first = some.start
         if isinstance(rows, Dense):
             yield some, rows.values[some].astype(dtype, copy=False)
             continue
@@ -174,6 +190,13 @@ def _written(rows: Rows, right: Rows) -> Iterator[tuple[slice, Array]]:
         lines = np.repeat(np.arange(some.stop - first), np.diff(starts))
         table[lines, rows.columns[inside]] = rows.values[inside]
         yield some, table
+
+
+def _blocks(rows: Rows) -> Iterator[slice]:
+    """As many rows at a time as are written out together."""
+    high = max(1, min(HIGH, LINES // max(1, rows.shape[1])))
+    for first in range(0, rows.shape[0], high):
+        yield slice(first, min(first + high, rows.shape[0]))
 
 
 def _without_zeros(rows: Dense) -> Dense:
@@ -257,12 +280,16 @@ class KernelRows:
         return count * (self.entries if others is None else int(self.lengths[others].sum()))
 
     def _count(self, count: int, others: Chosen | None) -> None:
-        """Count what is about to be read, unless it is too much."""
-        if self.reads.nnz + self.cost(count, others) > self.limit:
-            raise ReadLimit(f"more values of the kernel are beyond max_reads={self.limit:.0f}")
+        """Count so many rows with some others, or all."""
         wide = self.n if others is None else len(others)
-        self.reads += Reads(count * wide * self.d, self.cost(count, others))
-        self.values += count * wide
+        self._book(self.cost(count, others), count * wide)
+
+    def _book(self, entries: int, values: int) -> None:
+        """Count what is about to be read, unless it is too much."""
+        if self.reads.nnz + entries > self.limit:
+            raise ReadLimit(f"more values of the kernel are beyond max_reads={self.limit:.0f}")
+        self.reads += Reads(values * self.d, entries)
+        self.values += values
 
     def among(self, chosen: Chosen, others: Chosen | None = None) -> Array:
         """k of some rows with some others, or all, as (chosen, other)."""
@@ -277,6 +304,23 @@ class KernelRows:
         self._count(len(chosen), others)
         _for_pieces(self.kernel, take(self.rows, chosen), right, pair, use, self.threads)
         return out
+
+    def hand_on(self, chosen: Chosen, others: Chosen, use: Use) -> None:
+        """k of some rows with all others up to themselves, a piece at a time.
+
+        The chosen rows are the last of the others. ``use(rows, columns, piece)`` may be called by
+        several threads, for different columns; pieces hold some values beyond the diagonal, too.
+        """
+        left, right = take(self.rows, chosen), take(self.rows, others)
+        ahead, parts, wide = len(others) - len(chosen), list(_columns(right)), self.lengths[others]
+        reads, values = 0, 0
+        for some in _blocks(left):
+            for part, _ in _below(parts, some, ahead):
+                reads += (some.stop - some.start) * int(wide[part].sum())
+                values += (some.stop - some.start) * (part.stop - part.start)
+        self._book(reads, values)
+        pair = self.squares[chosen], self.squares[others]
+        _for_pieces(self.kernel, left, right, pair, use, self.threads, ahead)
 
     def weighted(self, weights: Array, chosen: Chosen, others: Chosen | None = None) -> Vector:
         """sum over chosen i of weights_ki k(i, j), as (k, j) for all rows j, or some others."""
@@ -297,9 +341,24 @@ class KernelRows:
             self._slots.move_to_end(i)
             return self._kept[self._slots[i]]
         line = self.among(np.array([i]))[0]
+        self._keep(i, line)
+        return line
+
+    def lines(self, chosen: Chosen) -> Array:
+        """Some rows of the matrix, each once; those that are not kept are computed together."""
+        out = np.empty((len(chosen), self.n), self.dtype)
+        known = np.array([self.knows(i) for i in chosen.tolist()], dtype=bool)
+        for at in np.flatnonzero(known).tolist():
+            out[at] = self.row(int(chosen[at]))
+        if not known.all():
+            out[~known] = self.among(chosen[~known])
+            for at in np.flatnonzero(~known).tolist():
+                self._keep(int(chosen[at]), out[at])
+        return out
+
+    def _keep(self, i: int, line: Array) -> None:
         if self._most > 0:
             full = len(self._slots) == self._most
             slot = self._slots.popitem(last=False)[1] if full else len(self._slots)
             self._kept[slot] = line
             self._slots[i] = slot
-        return line

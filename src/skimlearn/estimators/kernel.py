@@ -22,34 +22,41 @@ from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
 from skimlearn.estimators.classifier import one_against_rest, weigh
+from skimlearn.formulas import losses
 from skimlearn.formulas.kernels import Kernel
+from skimlearn.formulas.losses import Hinge, Loss
 from skimlearn.problem import check_alpha, check_weights
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits
+from skimlearn.solvers.kernel_dual import kernel_dual
 from skimlearn.solvers.kernel_margin import kernel_margin
-from skimlearn.solvers.kernel_pegasos import kernel_pegasos
 from skimlearn.solvers.kernel_perceptron import kernel_perceptron
+from skimlearn.solvers.kernel_pgs import kernel_pegasos, kernel_pgs
 from skimlearn.solvers.kernel_svm import BIASES, kernel_svm
 
 __all__ = ["KernelClassifier"]
 
 Vector = NDArray[np.float64]
-SOLVERS = ("auto", "working-set", "pegasos", "perceptron")
+SOLVERS = ("auto", "working-set", "dual", "pgs", "pegasos", "perceptron")
+ANY_LOSS = ("auto", "dual", "pgs")  # the others are for the hinge
 
 
 class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
-    """A support vector machine with a kernel that says how good it is.
+    """A support vector machine, or another classifier with a kernel, that says how good it is.
 
-    It minimises ``alpha / 2 ||h||^2 + mean hinge loss`` over the functions h of the kernel's
-    space, and reports, in ``result_.certificate``, by how much the answer can differ from the
-    optimum at most. More than two classes are learned one against the rest, all at once: a value
-    of the kernel is computed for all of them.
+    It minimises ``alpha / 2 ||h||^2 + mean loss`` over the functions h of the kernel's space, and
+    reports, in ``result_.certificate``, by how much the answer can differ from the optimum at
+    most. More than two classes are learned one against the rest; for the hinge all at once: a
+    value of the kernel is computed for all of them.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear"} or Kernel, default="rbf"
         The Gaussian ``exp(-gamma ||x - z||^2)``, the polynomial ``(gamma <x, z> + coef0) **
         degree``, the inner product, or an instance of one's own (see `skimlearn.kernels`).
+    loss : str or Loss, default="hinge"
+        "hinge", "log" (with `predict_proba`), "squared_hinge", "squared", any other name of
+        `skimlearn.losses`, or an instance of one's own.
     gamma : float, "scale" or "auto", default="scale"
         The scale of "rbf" and "poly"; "scale" is ``1 / (d * variance of X)``, "auto" ``1 / d``.
     degree : int, default=3
@@ -61,17 +68,19 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
     kappa : float or None, default=None
         If given, it takes the place of alpha: the mean response of this part of the rows, the
         worst ones, is maximised by a unit vector (the ``nu`` of scikit-learn's NuSVC). Weighted
-        rows count by their weights; solver "perceptron" knows no weights.
+        rows count by their weights; solver "perceptron" knows no weights. For the hinge only.
     bias : {"free", "none"}, default="free"
         The intercept: solved for exactly, or absent.
-    solver : {"auto", "working-set", "pegasos", "perceptron"}, default="auto"
-        The algorithm; "auto" is "working-set". "pegasos" is for alpha, and "perceptron", which
+    solver : {"auto", "working-set", "dual", "pgs", "pegasos", "perceptron"}, default="auto"
+        The algorithm; "auto" is "working-set" for the hinge and "dual" for other losses. "dual",
+        "pgs" and "pegasos", which is PGS for the hinge, are for alpha, and "perceptron", which
         reads a part of the entries, for kappa. ``result_.solver`` says what was done.
     tol : float, default=1e-2
         Stop when the duality gap is at most ``tol`` times the objective; with kappa, at most
         ``tol`` times the greatest length of a row in the space of the kernel.
     max_steps : int or None, default=None
-        Stop after so many rounds of "working-set", visits of "pegasos", steps of "perceptron".
+        Stop after so many rounds of "working-set", steps of "perceptron", visits of a class by
+        the others.
     max_reads : int or None, default=None
         Stop before more stored entries than that are read; a value of the kernel reads a row.
     max_seconds : float or None, default=None
@@ -126,12 +135,12 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
     """
 
     multilabel_ = False
-    loss = "hinge"
 
     def __init__(
         self,
         kernel: str | Kernel = "rbf",
         *,
+        loss: str | Loss = "hinge",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
@@ -151,6 +160,7 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
         verbose: bool | None = None,
     ) -> None:
         self.kernel = kernel
+        self.loss = loss
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
@@ -230,8 +240,19 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
             raise ValueError(f"solver={self.solver!r} must be one of {SOLVERS}")
         if self.kappa is not None and not 0.0 < self.kappa <= 1.0:
             raise ValueError(f"kappa={self.kappa!r} must lie between 0 and 1, or be None")
-        wrong = "perceptron" if self.kappa is None else "pegasos"
-        if self.solver == wrong:
+        if not isinstance(losses.resolve(self.loss, labels=True), Hinge):
+            if self.kappa is not None:
+                raise ValueError(
+                    f"kappa={self.kappa!r} is for loss='hinge', not for loss={self.loss!r}: give "
+                    "alpha, and leave kappa None"
+                )
+            if self.solver not in ANY_LOSS:
+                raise ValueError(
+                    f"solver={self.solver!r} is for loss='hinge', not for loss={self.loss!r}: use "
+                    f"one of {ANY_LOSS}"
+                )
+        wrong = ("perceptron",) if self.kappa is None else ("dual", "pgs", "pegasos")
+        if self.solver in wrong:
             needed = "kappa" if self.kappa is None else "alpha, and kappa=None"
             raise ValueError(f"solver={self.solver!r} needs {needed}: use 'auto', or give it")
         if self.callback is not None and not callable(self.callback):
@@ -254,9 +275,15 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
         free = self.bias == "free"
         try:
             if self.kappa is None:
-                solve = kernel_pegasos if self.solver == "pegasos" else kernel_svm
                 every = np.ascontiguousarray(np.broadcast_to(weights, targets.shape))
-                return solve(table, targets, every, alpha=self.alpha, bias=self.bias, **shared)
+                shared |= {"alpha": self.alpha, "bias": self.bias}
+                loss = losses.resolve(self.loss, labels=True)
+                if self.solver == "pgs":
+                    return kernel_pgs(table, targets, every, loss=loss, **shared)
+                if self.solver == "dual" or not isinstance(loss, Hinge):
+                    return kernel_dual(table, targets, every, loss=loss, **shared)
+                solve = kernel_pegasos if self.solver == "pegasos" else kernel_svm
+                return solve(table, targets, every, **shared)
             if self.solver == "perceptron":
                 if not (weights == weights[0]).all():
                     raise ValueError(

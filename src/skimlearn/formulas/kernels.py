@@ -137,11 +137,12 @@ class Gaussian(Kernel):
 
     def fill(self, products, left, right):
         """Replace products by the exponentials of the distances."""
-        products *= 2.0 * self.gamma
-        products -= (self.gamma * left).astype(products.dtype)[:, None]
-        products -= (self.gamma * right).astype(products.dtype)[None, :]
-        np.minimum(products, 0.0, out=products)
-        np.exp(products, out=products)
+        kind = products.dtype.type
+        _lower(
+            products, kind(2.0 * self.gamma), (self.gamma * left).astype(kind),
+            (self.gamma * right).astype(kind),
+        )  # fmt: skip
+        np.exp(products, out=products)  # which NumPy does many at a time
 
 
 NAMES: dict[str, type[Kernel]] = {"linear": Linear, "poly": Polynomial, "rbf": Gaussian}
@@ -230,6 +231,15 @@ def _fill(formula, products, left, right):
     for i in range(products.shape[0]):
         for j in range(products.shape[1]):
             products[i, j] = formula.similarity(np.float64(products[i, j]), left[i], right[j])
+
+
+@kernel
+def _lower(products, factor, left, right):
+    """products <- min(factor products - left - right, 0), in one pass."""
+    for i in range(products.shape[0]):
+        line, mine = products[i], left[i]
+        for j in range(len(line)):
+            line[j] = min(factor * line[j] - (mine + right[j]), 0.0)
 
 
 def _try_out(formula):

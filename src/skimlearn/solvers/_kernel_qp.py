@@ -25,6 +25,7 @@ selection using second order information for training support vector machines" (
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ PRECISION = 0.1  # of the violation before: what a solution on the members may l
 WORST = 0.1  # of the greatest violation: rows that violate by less wait
 MOST = 50  # solutions on parts of the members before others may join
 AROUND = 8  # of so many rows, one is near beside the members
+PANEL = 1024  # columns of the matrix of members that lie together
 STEPS = 200  # steps for each variable, at most, before the gradient is computed anew
 
 
@@ -96,7 +98,11 @@ class KernelPrograms:
         self.violation = np.full(len(b), np.inf)
         self.levels = np.zeros((len(b), self.many))
         self.room = int(min(n, max(16, math.isqrt(table.cache_bytes // table.dtype.itemsize))))
-        self.gram = np.empty((self.room, self.room), table.dtype)
+        wide = min(self.room, PANEL)
+        if self.room < n:
+            self.room -= self.room % wide
+        # in panels of columns, so that few members take little memory: only what is written does
+        self.gram = np.empty((-(-self.room // wide), self.room, wide), table.dtype)
         self.inner = np.empty(min(INNER, self.room) ** 2, table.dtype)  # memory that is used again
         self.members = np.empty(0, dtype=np.int64)
         everything, nothing = np.arange(n), np.empty(0, dtype=np.int64)
@@ -133,7 +139,14 @@ class KernelPrograms:
         places = np.concatenate([leaving, np.arange(count, count + len(new) - over)])
         members = np.concatenate([self.members, new[over:]])
         members[places] = new
-        insert(self.table.among(new, members), places, self.gram)
+        order = np.concatenate([np.setdiff1d(np.arange(count), leaving), places])
+        ahead = len(order) - len(new)
+
+        def use(some: slice, part: slice, piece: NDArray[Any]) -> None:
+            before = ahead + some.start - part.start
+            insert(piece, places[some], order[part], before, self.gram)
+
+        self.table.hand_on(new, members[order], use)
         self.members = members
 
     def _wrong(

@@ -10,10 +10,20 @@ __all__ = ["gather", "insert", "move_pairs", "move_singles", "spread"]
 
 
 @kernel
+def _columns_of(gram, places):
+    """Where the columns of places begin in the memory of the panels; a row adds row * width."""
+    high, wide = gram.shape[1], gram.shape[2]
+    return (places // wide) * (high * wide) + places % wide
+
+
+@kernel
 def gather(gram, chosen, signs, out):
+    """The part of the matrix for chosen members, with their signs."""
+    wide, cells, columns = gram.shape[2], gram.reshape(gram.size), _columns_of(gram, chosen)
     for i in range(len(chosen)):
+        start = chosen[i] * wide
         for j in range(len(chosen)):
-            out[i, j] = gram[chosen[i], chosen[j]]
+            out[i, j] = cells[start + columns[j]]
         if signs[chosen[i]] < 0.0:
             out[i] *= -1.0
     for j in range(len(chosen)):
@@ -22,29 +32,39 @@ def gather(gram, chosen, signs, out):
 
 
 @kernel
-def insert(part, places, gram):
-    """Write rows of a symmetric table, and their columns, a block at a time."""
-    high, wide = part.shape
-    for first in range(0, high, 64):
-        last = min(first + 64, high)
-        for begin in range(0, wide, 64):
-            end = min(begin + 64, wide)
+def insert(piece, rows, columns, ahead, gram):
+    """Write a piece of the matrix at its places, and its mirror image, in small squares.
+
+    Row i is column ``ahead + i`` of the piece, or would be: what lies beyond is left to its mirror
+    image, so that each value is written once.
+    """
+    wide, cells = gram.shape[2], gram.reshape(gram.size)
+    right, left = _columns_of(gram, columns), _columns_of(gram, rows)
+    for first in range(0, len(rows), 64):
+        last = min(first + 64, len(rows))
+        for begin in range(0, min(len(columns), ahead + last), 64):
+            end = min(begin + 64, len(columns))
             for i in range(first, last):
-                for j in range(begin, end):
-                    gram[places[i], j] = part[i, j]
+                start = rows[i] * wide
+                for j in range(begin, min(end, ahead + i + 1)):
+                    cells[start + right[j]] = piece[i, j]
             for j in range(begin, end):
-                for i in range(first, last):
-                    gram[j, places[i]] = part[i, j]
+                start = columns[j] * wide
+                for i in range(max(first, j - ahead), last):
+                    cells[start + left[i]] = piece[i, j]
 
 
 @kernel
 def spread(gram, chosen, change, out):
     """out += change' gram of the chosen rows."""
-    for i in range(len(chosen)):
-        if change[i] != 0.0:
-            row = gram[chosen[i]]
-            for j in range(len(out)):
-                out[j] += change[i] * row[j]
+    wide = gram.shape[2]
+    for panel in range((len(out) + wide - 1) // wide):
+        part = out[panel * wide : (panel + 1) * wide]
+        for i in range(len(chosen)):
+            if change[i] != 0.0:
+                row = gram[panel, chosen[i]]
+                for j in range(len(part)):
+                    part[j] += change[i] * row[j]
 
 
 @kernel
