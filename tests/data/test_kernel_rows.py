@@ -55,6 +55,23 @@ def test_rows_of_different_kinds(left, right):
     np.testing.assert_allclose(sums, weights @ rbf_kernel(Z, X, gamma=0.3))
 
 
+def test_sparse_rows_with_very_many_columns():
+    """A dense line of them would take 16 GB, which a model file of a few bytes can ask for."""
+    places = np.array([5, 77, 4_000, 2**30, 2**31 - 1])
+
+    def wide(matrix):
+        narrow = sp.coo_array(matrix)
+        parts = (narrow.data, (narrow.row, places[narrow.col]))
+        return as_rows(sp.csr_array(parts, shape=(len(matrix), 2**31)), bounded=True)
+
+    weights = rng.normal(size=(2, 11))
+    other = np.column_stack([X[:, :4], np.zeros(30)])  # which lacks a column of the left rows
+    sums = weighted(Gaussian(0.3), weights, wide(Z), wide(other))
+    np.testing.assert_allclose(sums, weights @ rbf_kernel(Z, other, gamma=0.3))
+    nothing = weighted(Linear(), weights, wide(0.0 * Z), wide(X))
+    np.testing.assert_array_equal(nothing, np.zeros((2, 30)))
+
+
 def test_tiny_weights_in_float32():
     rows = as_rows(X.astype(np.float32))
     weights = 1e-42 * rng.normal(size=(1, 30))

@@ -21,7 +21,17 @@ from threadpoolctl import ThreadpoolController
 from skimlearn import _jit
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import Csr, Dense, Rows, lengths, norms, pieces, responses, take
+from skimlearn.data.rows import (
+    Csr,
+    Dense,
+    Rows,
+    lengths,
+    norms,
+    over_columns,
+    pieces,
+    responses,
+    take,
+)
 from skimlearn.formulas.kernels import Kernel, resolve
 
 __all__ = ["KernelRows", "kernel_of_rows", "own_values", "squared_norms", "variance", "weighted"]
@@ -92,6 +102,10 @@ def weighted(
 ) -> Vector:
     """sum over i of weights_ki k(left row i, right row j) as (k, j); no table is kept."""
     pair = squared_norms(left), squared_norms(right)
+    if isinstance(left, Csr) and isinstance(right, Csr):
+        used = np.unique(left.columns[int(left.starts[0]) : int(left.starts[-1])])
+        if 2 * len(used) < left.width:  # in no other column does a product find both
+            left, right = over_columns(left, used), over_columns(right, used)
     return _weighted(kernel, weights, left, right, pair, threads)
 
 

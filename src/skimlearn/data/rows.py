@@ -232,6 +232,19 @@ def take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     return Csr(*parts, frozen(starts.view(np.uint64)), rows.width)
 
 
+def over_columns(rows: Csr, used: NDArray[Any]) -> Csr:
+    """The entries of sparse rows in some columns, given in ascending order, which become all."""
+    inside = slice(int(rows.starts[0]), int(rows.starts[-1]))
+    columns, values = rows.columns[inside], rows.values[inside]
+    places = np.searchsorted(used, columns)
+    kept = places < len(used)
+    kept[kept] = used[places[kept]] == columns[kept]
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.uint64)
+    starts = before[(rows.starts - rows.starts[0]).astype(np.int64)]
+    parts = (frozen(values[kept]), frozen(places[kept].astype(columns.dtype)), frozen(starts))
+    return Csr(*parts, max(1, len(used)))
+
+
 def scaled(rows: Rows, factors: NDArray[np.float64], axis: int = 0) -> Rows:
     """The rows, each times its factor; or their columns (axis 1)."""
     factors = factors.astype(rows.values.dtype)
