@@ -1,9 +1,8 @@
 """The experiments run, show what they should, and their pages say what their data says."""
 
 import argparse
-import importlib
 import json
-import sys
+from importlib import import_module as load
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,8 @@ FOLDER, PAGES = ROOT / "experiments", ROOT / "docs" / "experiments"
 NAMES = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
 
 
-@pytest.fixture(scope="module")
-def load():
-    """Import an experiment, which is a script, not a package."""
-    before = list(sys.path)
-    sys.path.append(str(FOLDER))
-    yield importlib.import_module
-    sys.path[:] = before
-
-
 @pytest.fixture
-def run(load, tmp_path):
+def run(tmp_path):
     """A quick run: what it found, after page and picture were made of it."""
     pytest.importorskip("matplotlib")
 
@@ -87,7 +77,7 @@ def test_pgs_inverse_time(run):
 
 
 @pytest.mark.parametrize("p", [2.0, 1.8])
-def test_lbfgs_finds_the_optimum(load, p):
+def test_lbfgs_finds_the_optimum(p):
     """What PGS is compared with is right: the value is that which a certificate confirms."""
     from skimlearn.problem import make_problem
     from skimlearn.result import Budget
@@ -102,14 +92,14 @@ def test_lbfgs_finds_the_optimum(load, p):
     assert bounds.dual <= value <= bounds.primal * (1.0 + 1e-5)
 
 
-def test_chw_scaling(run, load):
+def test_chw_scaling(run):
     found = run("chw_scaling")
     line_of = load("chw_scaling").line_of
     assert len(found["lines"]) > 8
     assert [line["what"] for line in found["lines"] if not line_of(line).seen] == []
 
 
-def test_chw_pac(run, load):
+def test_chw_pac(run):
     found = run("chw_pac")
     gains = load("chw_pac").gains(found["pac"]["rare"], "tracking")
     assert gains[-1] > 2.0 * gains[0]
@@ -141,7 +131,7 @@ def test_priced_reads(run):
         assert max(means, key=means.get) == better
 
 
-def test_finish(run, load):
+def test_finish(run):
     found, first = run("finish"), load("finish").first
     for by_solver in found["problems"].values():
         passes = {solver: first(entry, 1e-2, "passes") for solver, entry in by_solver.items()}
@@ -173,7 +163,7 @@ def test_every_experiment_has_a_page():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pages_say_what_their_data_says(load, name):
+def test_pages_say_what_their_data_says(name):
     common, experiment = load("_common"), load(name)
     found = json.loads((PAGES / "data" / f"{name}.json").read_text())
     assert not found["about"]["quick"]
@@ -183,6 +173,6 @@ def test_pages_say_what_their_data_says(load, name):
     assert (PAGES / "images" / f"{name}.png").stat().st_size < 100_000
 
 
-def test_a_page_without_its_marker_is_refused(load):
+def test_a_page_without_its_marker_is_refused():
     with pytest.raises(ValueError, match="markers"):
         load("_common").filled("<!-- table: a -->\n<!-- end -->", {"b": "text"})

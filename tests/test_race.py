@@ -13,14 +13,11 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 @pytest.fixture(scope="module")
 def race():
     """The package of the benchmark, which is not installed."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import race
-        import race.measure
-        import race.peers
-        import race.table
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+    import race
+    import race.measure
+    import race.peers
+    import race.table
+
     return race
 
 

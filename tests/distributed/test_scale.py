@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def page(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "benchmarks")])
+def page():
     return importlib.import_module("_cluster_page")
 
 
