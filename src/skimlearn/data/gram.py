@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
+from skimlearn.data.blas import linalg
 from skimlearn.data.rows import Csr, Rows, entry, lengths, plain, size
 
 __all__ = ["DENSE", "gram", "inner_products"]
@@ -23,13 +24,11 @@ def gram(rows: Rows, c: Vector, out: Vector) -> None:
     if isinstance(rows, Csr) and pairs < DENSE * n * float(d) ** 2:
         _sparse_gram(rows, c, out)
         return
-    from scipy.linalg import blas  # takes long to load
-
     root, room = np.sqrt(c), np.empty((min(BLOCK, n), d + 1))
     for begin in range(0, n, BLOCK):
         part = room[: min(BLOCK, n - begin)]
         _scaled(rows, root[begin:], begin, part)
-        blas.dsyrk(1.0, part.T, beta=1.0, c=out, lower=1, overwrite_c=1)
+        linalg().blas.dsyrk(1.0, part.T, beta=1.0, c=out, lower=1, overwrite_c=1)
 
 
 def inner_products(some: Rows, others: Rows, origin: Vector) -> Vector:

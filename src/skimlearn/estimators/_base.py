@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skimlearn.data.blas import linalg, one_thread
 from skimlearn.data.inspection import as_rows, measured
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, scored, without_gaps
@@ -274,7 +275,8 @@ def solve_on_threads(solve: Any, count: int, threads: int, stop: threading.Event
             stop.set()  # an error in one: the others need not go on
             raise
 
-    with ThreadPoolExecutor(threads) as pool:
+    linalg()  # so that its threads are held too
+    with one_thread(), ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(guarded, k) for k in range(count)]
         try:
             return [future.result() for future in futures]

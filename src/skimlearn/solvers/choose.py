@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skimlearn.data.blas import one_thread_for
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
@@ -70,17 +71,17 @@ def solve(
             "stochastic solver: 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
         )
     common: dict[str, Any] = {"seed": seed, "start": start, "callback": callback, "stop": stop}
-    if solver == "auto":
-        return auto.solve(problem, budget, **common)
-    if solver == "dual":
-        return dual.solve(problem, dual.Settings(), budget, **common)
-    if solver in ("sgd", "asgd", "casgd"):
-        settings = sgd_settings(solver, average)
-        return sgd.solve(problem, settings, budget, **common)
-    if solver == "ftrl":
-        return ftrl.solve(problem, ftrl.Settings(average=average or "last"), budget, **common)
-    module = pegasos if solver == "pegasos" else pgs
-    return module.solve(problem, _batched(module, average, batch_size), budget, **common)
+    with one_thread_for(problem.rows):
+        if solver == "auto":
+            return auto.solve(problem, budget, **common)
+        if solver == "dual":
+            return dual.solve(problem, dual.Settings(), budget, **common)
+        if solver in ("sgd", "asgd", "casgd"):
+            return sgd.solve(problem, sgd_settings(solver, average), budget, **common)
+        if solver == "ftrl":
+            return ftrl.solve(problem, ftrl.Settings(average=average or "last"), budget, **common)
+        module = pegasos if solver == "pegasos" else pgs
+        return module.solve(problem, _batched(module, average, batch_size), budget, **common)
 
 
 def _batched(module: Any, average: str | None, batch_size: int | None) -> Any:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from skimlearn import certificates
 from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
+from skimlearn.data.blas import linalg
 from skimlearn.data.gram import DENSE, gram
 from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import combine, norms, responses, take
@@ -317,16 +318,15 @@ class Newton(Method):
 
 def _solve_symmetric(matrix: Vector, right: Vector) -> Vector:
     """The solution of a positive semidefinite system, of least norm if it is singular."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq  # takes long to load
-
+    scipy = linalg()
     try:
-        solution = cho_solve(cho_factor(matrix, lower=True), right)
+        solution = scipy.cho_solve(scipy.cho_factor(matrix, lower=True), right)
         if np.isfinite(solution).all():
             return np.asarray(solution)
-    except LinAlgError:
+    except np.linalg.LinAlgError:
         pass
     full = matrix + np.tril(matrix, -1).T if not matrix[0, 1:].any() else matrix
-    return np.asarray(lstsq(full, right)[0])
+    return np.asarray(scipy.lstsq(full, right)[0])
 
 
 def _part_of(problem: Problem, chosen: Order) -> Problem:
