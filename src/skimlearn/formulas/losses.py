@@ -13,8 +13,9 @@ A loss is convex and non-negative. With ``a`` the dual variable of an example (m
 ====================  ======================================================================
 
 The first two are all that a new loss must bring: the base class finds the others numerically,
-safely but slower. The class attribute ``labels`` says whether ``y`` is a label in {-1, +1} or a
-real number.
+safely but slower. Class attributes say more: ``labels`` whether ``y`` is a label in {-1, +1} or a
+real number, ``searches`` whether a dual step is a search and takes long, ``quadratic`` whether the
+slope is a straight line.
 
     >>> from dataclasses import dataclass
     >>> from skimlearn import losses
@@ -86,6 +87,8 @@ class Loss(Formula):
     """
 
     labels: ClassVar[bool] = False
+    searches: ClassVar[bool] = True
+    quadratic: ClassVar[bool] = False
 
     def value(self, z, y):
         """l(z, y)."""
@@ -159,6 +162,7 @@ class Hinge(Loss):
     """
 
     labels: ClassVar[bool] = True
+    searches: ClassVar[bool] = False
 
     def value(self, z, y):
         return max(0.0, 1.0 - y * z)
@@ -187,6 +191,7 @@ class SquaredHinge(Loss):
     """
 
     labels: ClassVar[bool] = True
+    searches: ClassVar[bool] = False
 
     def value(self, z, y):
         r = max(0.0, 1.0 - y * z)
@@ -292,6 +297,9 @@ class Squared(Loss):
     2.0
     """
 
+    searches: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = True
+
     def value(self, z, y):
         return 0.5 * (z - y) * (z - y)
 
@@ -324,6 +332,8 @@ class Absolute(Loss):
     2.0
     """
 
+    searches: ClassVar[bool] = False
+
     def value(self, z, y):
         return abs(z - y)
 
@@ -350,6 +360,7 @@ class Huber(Loss):
     2.5
     """
 
+    searches: ClassVar[bool] = False
     delta: float = 1.0
 
     def __post_init__(self):
@@ -389,6 +400,7 @@ class EpsilonInsensitive(Loss):
     1.5
     """
 
+    searches: ClassVar[bool] = False
     epsilon: float = 0.1
 
     def __post_init__(self):

@@ -9,8 +9,9 @@ cost less than the epochs of dual
 ascent would
 small alpha, a smooth loss: dual ascent  Newton's method with conjugate gradients
 would need many epochs
-one of these two, with the log loss, if  before it some passes of coordinate descent over
-Newton steps are dear                    columns
+one of these two, with the log loss (or  before it some passes of coordinate descent over
+another whose dual steps are searches),  columns
+if Newton steps are dear
 fewer epochs allowed than dual ascent    averaged SGD (p < 2: PGS) alone
 needs, and fewer than ten (three where
 passes over columns come first)
@@ -36,7 +37,6 @@ import numpy as np
 
 from skimlearn import certificates
 from skimlearn.data.rows import nonzeros, norms, take
-from skimlearn.formulas.losses import Log, Squared
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -55,12 +55,13 @@ __all__ = ["solve"]
 TINY = 3e5  # entries times columns: a Newton step that costs no more is hardly felt
 SOME = 1000  # rows that costs are guessed from
 KINKED = 10.0  # Newton steps on all rows for a loss with kinks
+LONG = 300  # epochs, with fewer of which Newton's steps are too long
 HURRY = 10.0  # epochs that a stochastic method alone may have at most,
 BRIEF = 3.0  # and beside passes over columns
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
 PASS = 3.0  # the same for an entry in a pass of conjugate gradients
-LOGS = 190.0  # the same for the step of a row in dual ascent with the log loss, a search
+SEARCH = 190.0  # the same for the step of a row in dual ascent, if it is a search
 COLUMN, RENEW = 5.0, 35.0  # the same for an entry in a pass over columns, and for a row
 DEAR = 2.5  # passes over columns: a Newton step that takes longer is dear
 COPIED = 3e7  # entries that may be copied by column
@@ -117,86 +118,96 @@ def solve(
         run.stage(ascent, epochs=costs.patience)
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
-        finisher = newton.Newton if math.isfinite(costs.newton) else newton_cg.NewtonCg
+        finisher = newton.Newton if costs.has_newton else newton_cg.NewtonCg
         run.stage(finisher(problem, run.ledger, start))
     return run.result()
 
 
 class _Costs:
-    """What the methods would cost, guessed from some of the rows: the same for dense and sparse."""
+    """What the methods would cost, guessed from some of the rows: the same for dense and sparse.
+
+    Attributes are amounts, in multiplications and epochs; properties are what follows from them.
+    """
 
     def __init__(self, problem: Problem, budget: Budget) -> None:
-        self.problem, self.budget = problem, budget
-        n, d = problem.n, problem.d
+        n, d, loss = problem.n, problem.d, problem.loss
         some = np.linspace(0, n - 1, min(n, SOME), dtype=np.int64)
         counts = nonzeros(problem.rows, some)
         if problem.squares is not None:
-            self.square = float(problem.squares[some].mean())
+            square = float(problem.squares[some].mean())
         else:
-            self.square = float((norms(take(problem.rows, some)) ** 2).mean())
-        self.entries = n * float(counts.mean())
-        self.exact = isinstance(problem.loss, Squared)  # a Newton step ends at the optimum
-        self.smooth = math.isfinite(problem.loss.curvature())
+            square = float((norms(take(problem.rows, some)) ** 2).mean())
+        self.most_epochs = math.inf if budget.epochs is None else budget.epochs
+        self.exact = loss.quadratic  # a Newton step ends at the optimum
+        self.smooth = math.isfinite(loss.curvature())
+        self.searches = loss.searches
         plain = isinstance(problem.regularizer, SquaredL2) and budget.reads is None
-        short = budget.epochs is not None and budget.epochs < 300
-        self.newton = newton.cost(n, d, counts) if plain else math.inf
-        curvature = min(problem.loss.curvature(), 1.0)
-        slowness = curvature * self.square / (problem.alpha * n)
-        self.epochs = 4.0 * (1.0 + slowness)  # dual ascent's
+        self.entries = n * float(counts.mean())
+        slowness = min(loss.curvature(), 1.0) * square / (problem.alpha * n)
+        self.epochs = 4.0 * (1.0 + slowness)  # of dual ascent
         self.dual = self.epochs * VISIT * self.entries
-        self.log = isinstance(problem.loss, Log)
-        passes = 15.0 + 6.0 * math.sqrt(slowness)
-        passes *= 1.0 if self.exact else 2.0
+        self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
+        passes = (15.0 + 6.0 * math.sqrt(slowness)) * (1.0 if self.exact else 2.0)
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
         self.cg = passes * PASS * self.entries if self.smooth and plain and common else math.inf
         self.column_pass = COLUMN * self.entries + RENEW * n
-        steps = 2.0 if self.smooth else KINKED
-        if self.exact:
-            steps = 1.0  # its own model
-        # whether the steps of Newton's method cost less than anything else would
-        searches = self.epochs * LOGS * n if self.log else 0.0
-        best = steps * self.newton <= min(self.dual + searches, self.cg)
-        self.newton_is_best = best and math.isfinite(self.newton)
-        # whether to begin with passes over columns, before a method of second order
-        self.columns_are_best = self._columns_are_best()
-        if short:  # its steps take longer than an epoch
-            self.newton, self.newton_is_best = math.inf, False
+        self.newton_step = newton.cost(n, d, counts) if plain else math.inf
         pairs = n * float((counts.astype(np.float64) ** 2).mean())
-        self.tiny = plain and not short and pairs + d**3 / 3 <= TINY
+        self.least = pairs + d**3 / 3 if plain else math.inf  # a Newton step on single entries
+
+    @property
+    def has_newton(self) -> bool:
+        """Whether Newton's method may be used: its steps take longer than an epoch."""
+        return math.isfinite(self.newton_step) and self.most_epochs >= LONG
+
+    @property
+    def tiny(self) -> bool:
+        """Whether a Newton step is hardly felt."""
+        return self.least <= TINY and self.most_epochs >= LONG
+
+    @property
+    def newton_is_cheapest(self) -> bool:
+        """Whether the steps of Newton's method cost less than anything else would."""
+        steps = 1.0 if self.exact else 2.0 if self.smooth else KINKED
+        others = min(self.dual + self.search, self.cg)
+        return math.isfinite(self.newton_step) and steps * self.newton_step <= others
+
+    @property
+    def newton_is_best(self) -> bool:
+        """The same, if it may be used."""
+        return self.newton_is_cheapest and self.has_newton
 
     @property
     def cg_is_best(self) -> bool:
         """Whether conjugate gradients cost less than dual ascent would."""
         return self.cg <= self.dual
 
-    def _columns_are_best(self) -> bool:
-        if not self.log or not math.isfinite(self.cg) or self.entries > COPIED:
+    @property
+    def columns_are_best(self) -> bool:
+        """Whether to begin with passes over columns, before a method of second order."""
+        if not self.searches or not math.isfinite(self.cg) or self.entries > COPIED:
             return False
-        if self.newton_is_best:  # its samples are as good, if its steps are not dear
-            return self.newton > DEAR * self.column_pass
+        if self.newton_is_cheapest:  # its samples are as good, if its steps are not dear
+            return self.newton_step > DEAR * self.column_pass
         return self.cg_is_best
 
     @property
     def hurried(self) -> bool:
         """Whether so few epochs are allowed that a stochastic method gets farther."""
-        if self.budget.epochs is None:
-            return False
         most = BRIEF if self.columns_are_best else min(HURRY, self.epochs)
-        return self.budget.epochs < most
+        return self.most_epochs < most
 
     @property
     def patience(self) -> int | None:
         """For how many epochs dual ascent goes on: as long as a method of Newton would take."""
-        if math.isfinite(self.newton):
-            steps = 10 if self.smooth else 30
-            cost = self.newton * steps
+        if self.has_newton:
+            cost = self.newton_step * (10.0 if self.smooth else 30.0)
         elif math.isfinite(self.cg):
             cost = 3.0 * self.cg
         else:
             return None
         epochs = cost / (VISIT * self.entries + 1.0)
-        most = math.inf if self.budget.epochs is None else 0.3 * self.budget.epochs
-        return math.ceil(max(10.0, min(epochs, most)))
+        return math.ceil(max(10.0, min(epochs, 0.3 * self.most_epochs)))
 
 
 def _first_phase(problem: Problem, run: Run, start: Start | None) -> Stochastic:

@@ -16,9 +16,7 @@ the model is taken anew. The bias is a column of ones, visited first in each blo
 Lin, "An improved GLMNET for L1-regularized logistic regression" (2012); Chang, Hsieh and Lin,
 "Coordinate descent method for large-scale L2-loss linear SVM" (2008).
 
-The curvature. Where a row is badly wrong the log loss hardly bends, and a Newton step for a feature
-of few rows goes far too far. A row is taken to bend so much that, alone, it would move its response
-by no more than `REACH`: c_i >= |s_i| / REACH.
+The curvature c_i of a row that is badly wrong is taken to be more than it is; see `_bends`.
 
 The end. Coordinate descent slows down where columns are alike, and proves little: what it has to
 say is the slopes at its answer. It ends when passes gain more than a certain part (`SLOW`) of what
@@ -41,11 +39,11 @@ from skimlearn.data.rows import AHEAD, prefetch, responses
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
+from skimlearn.solvers._bends import REACH, bend_at_least, typical_response
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 
 __all__ = ["ColumnDescent", "solve"]
 
-REACH = 8.0  # times a typical response: how far a row alone may move its response
 FLAT = 1e-10  # the least curvature of a row, so that its response follows from its slope
 BLOCKS = 4  # models in a pass at most, and in the first one
 ROW = 12.0  # entries of a row that take as long as to renew its model
@@ -108,10 +106,7 @@ class ColumnDescent(Method):
         elif problem.bias == "free":
             self.b = certificates.best_bias(problem, self.z)
         self.ridge = problem.alpha if problem.bias == "regularized" else 0.0  # of the bias
-        self.reach = REACH
-        if not problem.loss.labels:
-            spread = float(problem.weights @ np.abs(problem.y - self.b)) / n
-            self.reach *= max(spread, 1e-6 * float(np.abs(problem.y).max(initial=1e-12)))
+        self.reach = REACH * typical_response(problem, self.b)
         self.slopes, self.bends = np.zeros(n), np.zeros(n)
         self.former, self.moves = np.zeros(n), np.zeros(n)  # slopes before a block; of responses
         self.sequence = np.zeros(0, dtype=np.int64)  # the columns in the order of their visits
@@ -243,7 +238,7 @@ def _renew(loss, z, b, y, m, reach, most, moves, length, shift, slopes, bends):
         z[i] += length * (moves[i] - shift)
         at, weight = z[i] + b, m[i] / n
         slope = loss.slope(at, y[i])
-        bend = max(loss.bend(at, y[i]), min(abs(slope) / reach, most))
+        bend = bend_at_least(loss, at, y[i], slope, reach, most)
         slopes[i] = weight * slope
         bends[i] = max(weight * bend, FLAT / n)
         along += slopes[i] * moves[i]

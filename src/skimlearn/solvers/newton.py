@@ -40,19 +40,18 @@ from skimlearn.data.rows import combine, norms, responses, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
+from skimlearn.solvers._bends import LEAST, REACH, bend_at_least, typical_response
 from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 
 __all__ = ["Newton", "cost", "solve"]
 
-LEAST = 1e-6  # the least weight of the proximal term, relative to the scale of responses
 ROUNDS = 60
 BEGIN = 0.6  # the first weight of the proximal term, relative to a typical response
 PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
 GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
-REACH = 8.0  # typical responses: how far a row alone may move its own,
-NEAR = 1e-2  # as long as steps promise more of the value than this
+NEAR = 1e-2  # of the value: rows are taken to bend more as long as steps promise more than this
 NOISE = 0.4  # times curvature and mean squared length of a row over m: added to alpha for m rows
 
 
@@ -124,7 +123,7 @@ class Newton(Method):
             self.b = certificates.best_bias(problem, self.z)
         self.smooth = math.isfinite(problem.loss.curvature())
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
-        self.typical = self._typical()
+        self.typical = typical_response(problem, self.b)
         self.h = 0.0 if self.smooth else BEGIN * self.typical
         if z is not None:
             self.z, self.known = z, True
@@ -141,14 +140,6 @@ class Newton(Method):
         self.finished = False
         if order is not None:
             self._learn_from_samples(order)
-
-    def _typical(self) -> float:
-        """The size of a typical response."""
-        problem = self.problem
-        if problem.loss.labels:
-            return 1.0
-        spread = float(problem.weights @ np.abs(problem.y - self.b)) / problem.n
-        return max(spread, LEAST * self.scale)
 
     def _learn_from_samples(self, order: Order) -> None:
         """Begin at the answer of some rows alone."""
@@ -349,7 +340,7 @@ def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
         at = z[i] + b
         if h == 0.0:
             slope = loss.slope(at, y[i])
-            new[i], bend[i] = -slope, max(loss.bend(at, y[i]), min(abs(slope) / reach, most))
+            new[i], bend[i] = -slope, bend_at_least(loss, at, y[i], slope, reach, most)
             continue
         tiny = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
         new[i] = loss.dual_step(a[i], at, h, y[i])

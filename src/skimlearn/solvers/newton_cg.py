@@ -33,7 +33,6 @@ from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import add, dot, entry, responses, size
-from skimlearn.formulas.losses import Squared
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
@@ -105,7 +104,7 @@ class NewtonCg(Method):
             self.x[d] = certificates.best_bias(problem, self.z)
         if z is not None:
             self.z[:], self.known = z, True
-        self.exact = isinstance(problem.loss, Squared)  # the model is the problem itself
+        self.exact = problem.loss.quadratic  # the model is the problem itself
         self.bends, self.along = np.zeros(n), np.zeros(n)
         self.residual, self.diagonal = np.zeros(d + 1), np.zeros(d + 1)
         self.p, self.product = np.zeros(d + 1), np.zeros(d + 1)
