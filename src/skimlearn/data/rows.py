@@ -137,6 +137,11 @@ def _csr_value(rows, i, j):
 
 def _dense_prefetch(rows, i):
     """Ask the memory for the beginning of row i, a few visits ahead of its use."""
+    line = np.uint64(8)  # numbers of 8 bytes in a cache line
+    width = np.uint64(rows.values.shape[1])
+    start = np.uint64(i) * width
+    for k in range(start, start + min(width, np.uint64(8) * line), line):
+        prefetch_line(rows.values, k)
 
 
 def _csr_prefetch(rows, i):

@@ -213,7 +213,9 @@ class _Costs:
 def _first_phase(problem: Problem, run: Run, start: Start | None) -> Stochastic:
     if isinstance(problem.regularizer, SquaredL2):
         t0 = shift(problem, run.ledger, run.rng)
-        if problem.squares is not None and slope_is_bounded(problem):
+        # of a loss with kinks, only labels tell how long a step may be: their responses are near 1
+        known = problem.loss.labels or math.isfinite(problem.loss.curvature())
+        if known and problem.squares is not None and slope_is_bounded(problem):
             t0 = min(t0, typical_shift(problem))
         return sgd.Sgd(problem, run.ledger, sgd.Settings(t0=t0), run.rng, start)
     t0 = shift(problem, run.ledger, run.rng, problem.regularizer.exponent())
