@@ -8,17 +8,11 @@ rows can be solved first, each four times the size of the one before: if the los
 two steps on all rows are then enough. A sample of m rows has its own noise, against which alpha is
 raised (`NOISE`).
 
-A loss with kinks is first made smooth by a proximal term around dual variables a (Rockafellar's
-method of multipliers): its slope is then -a', with a' = dual_step(a, z, h, y), and Newton's method
-applies. When it has converged, a' takes the place of a, and h shrinks: every round is exact for
-the term it has, so that h need not go to zero, and for losses made of straight pieces the end is
-reached in finitely many rounds. A smooth loss has h = 0 and one round. At the end of a round the
-dual vector of a' is w, so that a' proves a gap which the term alone makes; it falls with h^2. A
-round is solved no further than that, and the next h follows from the gap that is wanted.
+A loss with kinks is first made smooth by a proximal term that moves, from round to round, to where
+the dual variables went (`_proximal`).
 
 The line search looks at the slope along the direction only, which the convexity allows, and needs
-no data beyond one product of X with the direction. See Li, Sun and Toh, "A highly efficient
-semismooth Newton augmented Lagrangian method" (2018).
+no data beyond one product of X with the direction.
 """
 
 from __future__ import annotations
@@ -31,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.blas import linalg
 from skimlearn.data.gram import DENSE, gram
@@ -40,15 +33,13 @@ from skimlearn.data.rows import combine, norms, responses, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
-from skimlearn.solvers._bends import LEAST, REACH, bend_at_least, typical_response
+from skimlearn.solvers._bends import REACH
 from skimlearn.solvers._line_search import step_length
+from skimlearn.solvers._proximal import Proximal
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 
 __all__ = ["Newton", "cost", "solve"]
 
-ROUNDS = 60
-BEGIN = 0.6  # the first weight of the proximal term, relative to a typical response
-PART = 0.1  # of that gap which the proximal term makes: a round is solved so far
 GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
 NEAR = 1e-2  # of the value: rows are taken to bend more as long as steps promise more than this
@@ -113,30 +104,23 @@ class Newton(Method):
             raise ValueError(f"Newton's method has p=2 and no radius, not {problem.regularizer!r}")
         n, d = problem.n, problem.d
         self.w, self.b = np.zeros(d), 0.0
-        self.a, self.z = np.zeros(n), np.zeros(n)
+        self.z = np.zeros(n)
         self.known = start is None  # whether z is that of w
         if start is not None:
             self.w, self.b = start.w.copy(), start.b
-            if start.a is not None:
-                self.a = certificates.feasible(problem, start.a)
         elif problem.bias == "free":
             self.b = certificates.best_bias(problem, self.z)
-        self.smooth = math.isfinite(problem.loss.curvature())
-        self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
-        self.typical = typical_response(problem, self.b)
-        self.h = 0.0 if self.smooth else BEGIN * self.typical
+        self.term = Proximal(problem, self.b, None if start is None else start.a)
+        self.smooth = self.term.smooth
         if z is not None:
             self.z, self.known = z, True
-        self.moved = math.inf  # the largest change of a dual variable in the last round
-        self.new_a, self.bend = np.zeros(n), np.zeros(n)
         self.theta: Vector | None = None  # that of new_a, if a check has formed it
-        self.rounds, self.vain = 0, 0  # in vain: rounds that did not halve the gap
+        self.vain = 0  # rounds that did not halve the gap
         self.gap = math.inf
         self.steepness = math.inf  # the length of the last gradient of the round
         self.value = 0.0
         self.promised = math.inf  # what the last step was to gain, relative to the value
         self.round_ended = False
-        self.kinks = math.inf  # the part of the gap that the proximal term makes
         self.finished = False
         if order is not None:
             self._learn_from_samples(order)
@@ -150,7 +134,7 @@ class Newton(Method):
             part = _part_of(problem, chosen)
             self.ledger.visit(chosen)
             inner = Newton(part, Ledger(part.rows), start)
-            inner.h = self.h
+            inner.term.h = self.term.h
             noise = ENOUGH * problem.d / count
             while not inner.finished and not inner.round_ended and inner.promised > noise:
                 inner.visit(chosen)
@@ -176,17 +160,18 @@ class Newton(Method):
         if self.theta is None:
             self._prox()  # else the check before has done it
         own = problem.alpha if problem.bias == "regularized" else 0.0
-        gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.new_a) / n)
+        gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.term.new_a) / n)
         if self.theta is None:
-            combine(problem.rows, -m * self.new_a / n, gradient[:d])
-            self.ledger.visit(np.flatnonzero(m * self.new_a))
+            combine(problem.rows, -m * self.term.new_a / n, gradient[:d])
+            self.ledger.visit(np.flatnonzero(m * self.term.new_a))
         else:
             gradient[:d] -= problem.alpha * self.theta
-        if not self.smooth and not self.thorough and self._is_solved(gradient):
+        rough = not self.smooth and not self.thorough
+        if rough and self.term.is_solved(self.z, self.b, gradient, self.goal):
             self._end_round()
             return
         hessian = np.zeros((d + 1, d + 1), order="F")
-        bends = m * self.bend
+        bends = m * self.term.bend
         self.ledger.visit(np.flatnonzero(bends))
         bends /= n
         gram(problem.rows, bends, hessian)
@@ -196,7 +181,7 @@ class Newton(Method):
             gradient[d], hessian[d, :] = 0.0, 0.0
             hessian[d, d] = 1.0
         elif problem.bias == "free":  # where no row is near a kink, nothing bends along the bias
-            farthest = 10.0 * (self.scale + abs(self.b) + float(np.abs(self.z).max()))
+            farthest = 10.0 * (self.term.scale + abs(self.b) + float(np.abs(self.z).max()))
             hessian[d, d] = max(hessian[d, d], abs(gradient[d]) / farthest)
         direction = _solve_symmetric(hessian, -gradient)
         slope = float(direction @ gradient)
@@ -221,48 +206,15 @@ class Newton(Method):
             self._end_round()
 
     def _prox(self) -> None:
-        problem = self.problem
-        reach = REACH * self.typical if self.promised > NEAR else math.inf
-        _slopes(
-            problem.loss, self.a, self.z, self.b, self.h, problem.y,
-            reach, problem.loss.curvature(), self.new_a, self.bend,
-        )  # fmt: skip
-
-    def _is_solved(self, gradient: Vector) -> bool:
-        """Whether the round is exact enough: what remains of the gap is the proximal term's.
-
-        With theta the dual vector of new_a, the gap is the sum of those of the losses, which the
-        term makes, and alpha/2 ||w - theta||^2, and alpha (w - theta) is the gradient.
-        """
-        problem, d = self.problem, self.problem.d
-        error = 0.5 * float(gradient[:d] @ gradient[:d]) / problem.alpha
-        if problem.bias == "regularized":
-            error += 0.5 * float(gradient[d]) ** 2 / problem.alpha
-        elif problem.bias == "free":
-            error += abs(float(gradient[d])) * self.scale
-        losses = (problem.loss, self.new_a, self.z, self.b, problem.y, problem.weights)
-        self.kinks = float(_kink_gap(*losses))
-        if self.goal is not None and error + self.kinks <= 0.5 * self.goal:
-            return True
-        return error <= PART * self.kinks
+        near = self.promised <= NEAR
+        self.term.look(self.z, self.b, math.inf if near else REACH * self.term.typical)
 
     def _end_round(self) -> None:
         """Move the proximal term to where the dual variables went."""
         self._prox()
-        moved, former = float(np.abs(self.new_a - self.a).max(initial=0.0)), self.moved
-        self.a, self.moved = self.new_a.copy(), moved
-        self.rounds += 1
         self.round_ended = True
         self.steepness = math.inf
-        noise = 1e-14 * float(np.abs(self.a).max(initial=0.0))
-        if not self.smooth:
-            noise = max(noise, 1e-15 * self.scale / self.h)
-        self.finished = self.smooth or moved <= noise or self.rounds >= ROUNDS
-        if not self.smooth and moved > 0.01 * former:
-            fall = 0.1
-            if self.goal is not None and self.kinks > 0.0:  # the gap falls with h^2
-                fall = min(max(math.sqrt(0.3 * self.goal / self.kinks), 0.02), 0.3)
-            self.h = max(fall * self.h, LEAST * self.scale)
+        self.finished = self.term.advance(self.goal)
 
     def _step(self, direction: Vector, along: Vector, own: float, begin: float) -> float:
         """How far to go along the direction."""
@@ -273,7 +225,7 @@ class Newton(Method):
         )
         return step_length(
             self.problem, self.z + self.b, along + direction[d], line, begin,
-            a=self.a, h=self.h, enough=0.1 if self.smooth else 1e-6,
+            a=self.term.a, h=self.term.h, enough=0.1 if self.smooth else 1e-6,
         )  # fmt: skip
 
     def answer(self) -> tuple[Vector, float]:
@@ -284,14 +236,14 @@ class Newton(Method):
 
     def bound(self, answer: Primal) -> Dual:
         if not self.smooth:
-            a = certificates.feasible(self.problem, self.new_a)  # of w, at the end of a round
+            a = certificates.feasible(self.problem, self.term.new_a)  # of w, at the end of a round
             return self.certified(a)
         self.b = answer.b
         self._prox()
-        a = certificates.feasible(self.problem, self.new_a)
+        a = certificates.feasible(self.problem, self.term.new_a)
         self.count_proof(a)
         bound = certificates.at_slopes(self.problem, answer, a)
-        if np.array_equal(a, self.new_a):
+        if np.array_equal(a, self.term.new_a):
             self.theta, self.value = bound.theta, answer.value
         return bound
 
@@ -331,29 +283,3 @@ def _part_of(problem: Problem, chosen: Order) -> Problem:
         problem, rows=rows, squares=squares, y=problem.y[chosen], alpha=problem.alpha + noise,
         weights=weights / mean if mean > 0.0 else np.ones(len(chosen)),
     )  # fmt: skip
-
-
-@kernel
-def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
-    """Dual variables of the smoothed loss, and how fast they fall with the response, at least."""
-    for i in range(len(z)):
-        at = z[i] + b
-        if h == 0.0:
-            slope = loss.slope(at, y[i])
-            new[i], bend[i] = -slope, bend_at_least(loss, at, y[i], slope, reach, most)
-            continue
-        tiny = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
-        new[i] = loss.dual_step(a[i], at, h, y[i])
-        rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])
-        bend[i] = max(rise / (2.0 * tiny), 0.0)
-
-
-@kernel
-def _kink_gap(loss, a, z, b, y, m):
-    """The mean gap between losses and dual variables."""
-    total = 0.0
-    for i in range(len(z)):
-        if m[i] > 0.0:
-            at = z[i] + b
-            total += m[i] * (loss.value(at, y[i]) + loss.conjugate(-a[i], y[i]) + a[i] * at)
-    return total / len(z)
