@@ -10,9 +10,10 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
 from skimlearn.solvers import auto, dual, newton, newton_cg
-from skimlearn.solvers._run import Start
+from skimlearn.solvers._run import Run, Start
 
 SMOOTH = ["squared", "squared_hinge", "log", "huber"]
+KINKED = ["hinge", "absolute", "epsilon_insensitive", LogCosh()]  # or it does not say how it bends
 SCALES = np.geomspace(0.05, 3.0, 8)
 
 
@@ -47,7 +48,7 @@ def test_the_inner_iterations_are_those_of_a_textbook(loss, bias):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("loss", [*SMOOTH, *KINKED])
 def test_the_optimum_is_that_of_the_exact_method(loss, bias, weighted):
     problem, *_ = problem_of(loss, bias, weighted=weighted)
     found = newton_cg.solve(problem, Budget(gap=1e-9, epochs=2000))
@@ -59,7 +60,7 @@ def test_the_optimum_is_that_of_the_exact_method(loss, bias, weighted):
 
 
 @pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("loss", [*SMOOTH, *KINKED])
 def test_certificates_hold_wherever_the_run_ends(loss, bias):
     for seed in range(8):
         problem, *_ = problem_of(loss, bias, seed=seed, alpha=10.0 ** -(1 + seed % 5))
@@ -70,7 +71,7 @@ def test_certificates_hold_wherever_the_run_ends(loss, bias):
             assert certificate.primal >= best * (1 - 1e-11)
 
 
-@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("loss", [*SMOOTH, *KINKED])
 def test_dense_and_sparse_rows_give_the_same_numbers(loss):
     dense, *_ = problem_of(loss, "free")
     sparse, *_ = problem_of(loss, "free", form=sp.csr_matrix)
@@ -104,11 +105,7 @@ def test_a_start_at_the_answer_is_certified_at_once():
 
 
 def test_what_it_cannot_do_is_refused():
-    X, y = make_data("hinge", 30, 3)
-    with pytest.raises(ValueError, match=r"has kinks.*use solver='dual' or 'auto'"):
-        newton_cg.solve(make("hinge", X, y))
-    with pytest.raises(ValueError, match="has kinks, or does not say"):
-        newton_cg.solve(make(LogCosh(), X, y))
+    X, y = make_data("log", 30, 3)
     with pytest.raises(ValueError, match=r"p=2 and no radius"):
         newton_cg.solve(make("log", X, y, p=1.5))
 
@@ -120,13 +117,37 @@ def test_what_it_cannot_do_is_refused():
         ("squared", 1e-5, "newton-cg"),
         ("log", 1e-6, "columns+newton-cg"),
         ("hinge", 1e-5, "dual"),
+        ("absolute", 1e-2, "dual"),
+        ("absolute", 1e-6, "newton-cg"),
     ],
 )
 def test_the_default_takes_it_where_dual_ascent_would_be_slow(loss, alpha, solver):
     rng = np.random.default_rng(0)
-    X = sp.random(4000, 2500, density=0.008, random_state=rng, format="csr")
+    n = 4000 if loss != "absolute" else 20_000
+    X = sp.random(n, 2500, density=0.008, random_state=rng, format="csr")
     y = np.where(X @ rng.normal(size=2500) > 0.0, 1.0, -1.0)
     problem = make(loss, X, y, bias="none", alpha=alpha)
     result = auto.solve(problem, Budget(gap=1e-3, epochs=1000), seed=0)
     assert result.solver == solver
     assert result.status is Status.CONVERGED
+
+
+def test_it_leaves_a_loss_with_kinks_to_others_at_a_rough_gap():
+    problem, *_ = problem_of("absolute", "free", alpha=1e-5)
+    run = Run(problem, Budget(gap=1e-6, epochs=2000))
+    run.stage(newton_cg.NewtonCg(problem, run.ledger, enough=1e-2))
+    assert run.status is None
+    assert 1e-6 < run.certificate.relative_gap <= 1e-2
+
+
+def test_few_epochs_of_a_slow_regression_are_left_to_a_stochastic_method():
+    """Dual ascent is far from the optimum for a hundred epochs there; SGD is not."""
+    rng = np.random.default_rng(0)
+    X = sp.random(4000, 50, density=0.2, random_state=rng, format="csr")
+    y = X @ rng.normal(size=50) + 0.1 * rng.standard_t(3.0, size=4000)
+    problem = make("absolute", X, y, bias="none", alpha=1e-7)
+    best = newton.solve(problem, Budget(gap=1e-6, epochs=2000)).certificate.primal
+    few = auto.solve(problem, Budget(epochs=20), seed=0)
+    assert few.solver == "asgd"
+    assert few.certificate.primal < 1.05 * best
+    assert dual.solve(problem, budget=Budget(epochs=20), seed=0).certificate.primal > 1.2 * best

@@ -9,6 +9,7 @@ cost less than the epochs of dual
 ascent would
 small alpha, a smooth loss: dual ascent  Newton's method with conjugate gradients
 would need many epochs
+the same with kinks, for a regression    the same to a gap of 3e-3, then dual ascent
 one of these two, with the log loss (or  before it some passes of coordinate descent over
 another whose dual steps are searches),  columns
 if Newton steps are dear
@@ -58,6 +59,8 @@ KINKED = 10.0  # Newton steps on all rows for a loss with kinks
 LONG = 300  # epochs, with fewer of which Newton's steps are too long
 HURRY = 10.0  # epochs that a stochastic method alone may have at most,
 BRIEF = 3.0  # and beside passes over columns
+SLOW = 60.0  # epochs of dual ascent, more of which make a regression with kinks slow
+ROUGH = 3e-3  # the relative gap that conjugate gradients leave there to dual ascent
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
 PASS = 3.0  # the same for an entry in a pass of conjugate gradients
@@ -99,10 +102,11 @@ def solve(
         start, z = Start(run.answer.w, run.answer.b, run.dual.a), run.answer.z
     if costs.newton_is_best and not hurried:
         order = run.rng.permutation(problem.n) if start is None and not costs.exact else None
-        method = newton.Newton(problem, run.ledger, start, order=order, z=z)
-        return run.stage(method).result()
+        return run.stage(newton.Newton(problem, run.ledger, start, order=order, z=z)).result()
     if z is not None or (costs.cg_is_best and not hurried):
-        run.stage(newton_cg.NewtonCg(problem, run.ledger, start, z=z))
+        enough = ROUGH if costs.kinked_regression else 0.0
+        method = newton_cg.NewtonCg(problem, run.ledger, start, z=z, enough=enough)
+        run.stage(method, epochs=costs.half_of_the_epochs if enough else None)
         if run.status is not None:
             return run.result()
         start = Start(run.answer.w, run.answer.b, run.dual.a)  # no digits are left for it
@@ -149,7 +153,10 @@ class _Costs:
         self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
         passes = (15.0 + 6.0 * math.sqrt(slowness)) * (1.0 if self.exact else 2.0)
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
-        self.cg = passes * PASS * self.entries if self.smooth and plain and common else math.inf
+        self.kinked_regression = not self.smooth and not loss.labels
+        slow = self.kinked_regression and self.epochs > SLOW
+        usable = (self.smooth or slow) and plain and common
+        self.cg = passes * PASS * self.entries if usable else math.inf
         self.column_pass = COLUMN * self.entries + RENEW * n
         self.newton_step = newton.cost(n, d, counts) if plain else math.inf
         pairs = n * float((counts.astype(np.float64) ** 2).mean())
@@ -192,17 +199,22 @@ class _Costs:
         return self.cg_is_best
 
     @property
+    def half_of_the_epochs(self) -> int | None:
+        """What conjugate gradients may have on a loss with kinks, before dual ascent goes on."""
+        return math.ceil(0.5 * self.most_epochs) if math.isfinite(self.most_epochs) else None
+
+    @property
     def hurried(self) -> bool:
         """Whether so few epochs are allowed that a stochastic method gets farther."""
-        most = BRIEF if self.columns_are_best else min(HURRY, self.epochs)
-        return self.most_epochs < most
+        most = min(SLOW if self.kinked_regression else HURRY, self.epochs)
+        return self.most_epochs < (BRIEF if self.columns_are_best else most)
 
     @property
     def patience(self) -> int | None:
         """For how many epochs dual ascent goes on: as long as a method of Newton would take."""
         if self.has_newton:
             cost = self.newton_step * (10.0 if self.smooth else 30.0)
-        elif math.isfinite(self.cg):
+        elif math.isfinite(self.cg) and self.smooth:
             cost = 3.0 * self.cg
         else:
             return None

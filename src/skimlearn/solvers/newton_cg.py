@@ -1,4 +1,4 @@
-r"""Newton's method with conjugate gradients: many features, a smooth loss, a small alpha.
+r"""Newton's method with conjugate gradients: many features, a small alpha.
 
 Problem:  min over w, b of  alpha/2 ||w||^2 + bias term + (1/n) sum m_i loss(<w, x_i> + b, y_i).
 
@@ -13,7 +13,7 @@ stored: <x_i, p> and its share of H p at once, half of what a visit in random or
 iterations end when they gain little beside what they have gained (Nash and Sofer, "Assessing a
 search direction within a truncated-Newton method", 1990; Galli and Lin, "A study on truncated
 Newton methods for linear classification", 2021). A squared loss is its own model: conjugate
-gradients go on to the end there.
+gradients go on to the end there. A loss with kinks is made smooth by a proximal term (`_proximal`).
 
 The certificate. Responses and gradient are at hand, and with a = -slopes the dual vector is
 theta = w - g / alpha: a bound without another pass. It is loose, ||g||^2 / (2 alpha) above the
@@ -37,6 +37,7 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._line_search import step_length
+from skimlearn.solvers._proximal import Proximal
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
 from skimlearn.solvers.dual import DualAscent, Settings
 
@@ -85,15 +86,11 @@ class NewtonCg(Method):
         start: Start | None = None,
         *,
         z: Vector | None = None,  # the responses to the start, if they are known
+        enough: float = 0.0,  # a relative gap at which a loss with kinks is left to others
     ) -> None:
         super().__init__(problem, ledger)
         if not isinstance(problem.regularizer, SquaredL2):
             raise ValueError(f"Newton's method has p=2 and no radius, not {problem.regularizer!r}")
-        if not math.isfinite(problem.loss.curvature()):
-            raise ValueError(
-                f"loss={problem.loss!r} has kinks, or does not say how much it bends: Newton's "
-                "method with conjugate gradients needs a smooth loss; use solver='dual' or 'auto'"
-            )
         n, d = problem.n, problem.d
         self.x = np.zeros(d + 1)  # the weights, and behind them the bias
         self.z = np.zeros(n)  # responses, without the bias
@@ -105,6 +102,10 @@ class NewtonCg(Method):
         if z is not None:
             self.z[:], self.known = z, True
         self.exact = problem.loss.quadratic  # the model is the problem itself
+        self.term = Proximal(problem, float(self.x[d]), None if start is None else start.a)
+        self.smooth = self.term.smooth
+        self.round_ended = False
+        self.enough = enough
         self.bends, self.along = np.zeros(n), np.zeros(n)
         self.residual, self.diagonal = np.zeros(d + 1), np.zeros(d + 1)
         self.p, self.product = np.zeros(d + 1), np.zeros(d + 1)
@@ -142,12 +143,20 @@ class NewtonCg(Method):
         self.iterations, self.gained = 0, 0.0
         self.residual[:d], self.residual[d] = self.ridge[0] * self.x[:d], self.ridge[1] * self.x[d]
         self.diagonal[:d], self.diagonal[d] = self.ridge
-        loss = _expand(
-            problem.rows, problem.loss, self.z, self.x[d], problem.y, problem.weights,
-            self.bends, self.residual, self.diagonal,
-        )  # fmt: skip
-        self.value = loss + 0.5 * float(self.ridge[0] * (self.x[:d] @ self.x[:d]))
+        self.term.look(self.z, float(self.x[d]))
+        shares = problem.weights / problem.n
+        np.multiply(self.term.bend, shares, out=self.bends)
+        shares *= self.term.new_a
+        _expand(problem.rows, shares, self.bends, self.residual, self.diagonal)
+        self.value = certificates.mean_loss(problem, self.z, float(self.x[d]))
+        self.value += 0.5 * float(self.ridge[0] * (self.x[:d] @ self.x[:d]))
         self.value += 0.5 * float(self.ridge[1] * self.x[d] ** 2)
+        goal = None if self.goal is None else max(self.goal, self.enough * self.value)
+        solved = (self.z, float(self.x[d]), self.residual, goal)
+        if not self.smooth and self.term.is_solved(*solved):
+            self.fresh = self.round_ended = True
+            self.finished = self.term.advance(goal)
+            return
         self.residual *= -1.0
         if problem.bias == "none":
             self.residual[d], self.diagonal[d] = 0.0, 1.0
@@ -188,7 +197,8 @@ class NewtonCg(Method):
             self._move()
         elif not self.exact:
             small = self.iterations * gain <= LITTLE * self.gained
-            if small or (self.goal is not None and self._guess() <= 0.5 * self.goal):
+            near = self.smooth and self.goal is not None and self._guess() <= 0.5 * self.goal
+            if small or near:
                 self._move()
 
     def _move(self) -> None:
@@ -204,7 +214,7 @@ class NewtonCg(Method):
         )
         length = step_length(
             problem, self.z + self.x[d], self.reach + self.step[d], line, -2.0 * self.gained,
-            a=self.z,
+            a=self.term.a, h=self.term.h, enough=0.1 if self.smooth else 1e-6,
         )  # fmt: skip
         self.x += length * self.step
         self.z += length * self.reach
@@ -230,15 +240,15 @@ class NewtonCg(Method):
 
     def bound(self, answer: Primal) -> Dual:
         problem = self.problem
-        a = certificates.slopes(problem, answer)
-        theta = None
-        if self.fresh or problem.bias == "free":
-            self.count_proof(a)
+        if self.smooth:
+            a, bound = self._bound_of_slopes(answer)
+            raw = self._raw_gap()
         else:
-            theta = answer.w + self.residual[:-1] / problem.alpha
-        bound = certificates.at_slopes(problem, answer, a, theta)
+            a = certificates.feasible(problem, self.term.new_a)
+            bound = self.certified(a)
+            raw = answer.value - bound.value
         gap, goal = answer.value - bound.value, 0.0 if self.goal is None else self.goal
-        raw = max(self._raw_gap(), 1e-300)
+        raw = max(raw, 1e-300)
         if gap > goal:
             if self.mended * min(gap, raw) > 2.0 * goal:
                 return bound
@@ -251,14 +261,26 @@ class NewtonCg(Method):
             self.mended = max((answer.value - bound.value) / raw, 1e-3)
         return bound
 
+    def _bound_of_slopes(self, answer: Primal) -> tuple[Vector, Dual]:
+        problem = self.problem
+        a = certificates.slopes(problem, answer)
+        theta = None
+        if self.fresh or problem.bias == "free":
+            self.count_proof(a)
+        else:
+            theta = answer.w + self.residual[:-1] / problem.alpha
+        return a, certificates.at_slopes(problem, answer, a, theta)
+
     def checked(self, answer: Primal, certificate: Certificate) -> None:
+        self.round_ended = False
+        self.finished = self.finished or certificate.relative_gap <= self.enough
         if not self.exact and self.fresh and self.problem.bias == "free":
             self.x[-1] = answer.b
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
-        if self.finished:
+        if self.finished or self.round_ended:
             return True
-        if self.fresh or (self.iterations > 0 and not self.exact):
+        if not self.smooth or self.fresh or (self.iterations > 0 and not self.exact):
             return False
         if self.goal is not None and self._guess() <= self.goal:
             return True
@@ -266,23 +288,19 @@ class NewtonCg(Method):
 
 
 @kernel
-def _expand(rows, loss, z, b, y, m, bends, gradient, diagonal):
-    """Add the gradient of the mean loss and the diagonal of its Hessian; return the mean loss."""
-    n, last, total = len(z), len(gradient) - 1, 0.0
-    for i in range(n):
-        bends[i] = 0.0
-        if m[i] > 0.0:
-            at, weight = z[i] + b, m[i] / n
-            total += weight * loss.value(at, y[i])
-            pull, bend = weight * loss.slope(at, y[i]), weight * loss.bend(at, y[i])
-            bends[i] = bend
-            gradient[last] += pull
-            diagonal[last] += bend
-            for k in range(size(rows, i)):
-                j, x = entry(rows, i, k)
-                gradient[j] += pull * x
-                diagonal[j] += bend * x * x
-    return total
+def _expand(rows, pulls, bends, gradient, diagonal):
+    """Add the gradient of the mean loss and the diagonal of its Hessian."""
+    last = len(gradient) - 1
+    for i in range(len(bends)):
+        pull, bend = pulls[i], bends[i]
+        if pull == 0.0 and bend == 0.0:
+            continue
+        gradient[last] -= pull
+        diagonal[last] += bend
+        for k in range(size(rows, i)):
+            j, x = entry(rows, i, k)
+            gradient[j] -= pull * x
+            diagonal[j] += bend * x * x
 
 
 @kernel
