@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.kernel_rows import KernelRows
-from skimlearn.solvers._kernel_steps import gather, insert, move_pairs, move_singles, spread
+from skimlearn.solvers._kernel_panels import insert, spread
+from skimlearn.solvers._kernel_steps import move_pairs, move_singles
 
 __all__ = ["KernelPrograms"]
 
@@ -103,7 +104,7 @@ class KernelPrograms:
             self.room -= self.room % wide
         # in panels of columns, so that few members take little memory: only what is written does
         self.gram = np.empty((-(-self.room // wide), self.room, wide), table.dtype)
-        self.inner = np.empty(min(INNER, self.room) ** 2, table.dtype)  # memory that is used again
+        self.lines = np.empty(min(INNER, self.room) ** 2, table.dtype)  # memory that is used again
         self.members = np.empty(0, dtype=np.int64)
         everything, nothing = np.arange(n), np.empty(0, dtype=np.int64)
         self.near, self.far = (nothing, everything) if v.any() else (everything, nothing)
@@ -209,27 +210,29 @@ class KernelPrograms:
             chosen = np.flatnonzero(wrong >= 0.0)
             if len(chosen) > INNER:
                 chosen = np.sort(chosen[np.argpartition(-wrong[chosen], INNER - 1)[:INNER]])
+            ends = np.array([0, len(chosen)])
+            if self.groups is not None and self.many > 1:  # one group after the other
+                group = self.groups[k, rows[chosen]]
+                chosen = chosen[np.argsort(group, kind="stable")]
+                ends = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=self.many))])
             at = rows[chosen]
-            signs = np.ones(q) if self.signs is None else self.signs[k, rows]
-            gram = self.inner[: len(chosen) ** 2].reshape(len(chosen), len(chosen))
-            gather(self.gram, chosen, signs, gram)
+            signs = np.ones(len(at)) if self.signs is None else self.signs[k, at]
+            lines = self.lines[: len(chosen) ** 2].reshape(len(chosen), len(chosen))
             v, g = self.v[k, at], self.g[k, at]
             bounds, most = (self.low[k, at], self.high[k, at]), STEPS * len(at) + 1000
             tolerance = 0.5 * PRECISION * worst
+            shared = (*bounds, tolerance, most, v, g, lines)
             if self.groups is None:
-                taken = move_singles(gram, self.scale, *bounds, tolerance, most, v, g)
+                taken = move_singles(self.gram, chosen, signs, self.scale, *shared)
             else:
-                group = np.ascontiguousarray(self.groups[k, at])
-                taken = move_pairs(
-                    gram, self.scale, group, self.many, *bounds, tolerance, most, v, g
-                )
+                taken = move_pairs(self.gram, chosen, signs, self.scale, ends, *shared)
             if taken == 0:
                 break
-            change = self.scale * (v - self.v[k, at]) * signs[chosen]
+            change = self.scale * (v - self.v[k, at]) * signs
             self.v[k, at] = v
             step = np.zeros(q)
             spread(self.gram, chosen, change, step)
-            self.g[k, rows] += step * signs
+            self.g[k, rows] += step if self.signs is None else step * self.signs[k, rows]
         return self.violation[k] < first
 
     def _follow(self, change: Vector) -> None:
