@@ -108,6 +108,7 @@ class KernelPrograms:
         self.members = np.empty(0, dtype=np.int64)
         everything, nothing = np.arange(n), np.empty(0, dtype=np.int64)
         self.near, self.far = (nothing, everything) if v.any() else (everything, nothing)
+        self.settled = math.inf  # members with more slack leave when others join
         self.rng = rng
 
     def begin(self) -> None:
@@ -126,16 +127,17 @@ class KernelPrograms:
     # ----------------------------------------------------------------------------------- members
 
     def _enter(self, rows: Chosen) -> None:
-        """Let rows be members, in place of members that are settled if there is no room."""
+        """Let rows be members, in the places of settled ones, and of others if there is no room."""
         new = np.setdiff1d(rows, self.members)
         if len(new) == 0:
             return
         count = len(self.members)
         over = max(0, count + len(new) - self.room)
         leaving = np.empty(0, dtype=np.int64)
-        if over:
+        if count:
             slack = self._slack(self.members)
             slack[np.isin(self.members, rows)] = -np.inf
+            over = max(over, min(len(new), int((slack > self.settled).sum())))
             leaving = np.sort(np.argsort(-slack, kind="stable")[:over])
         places = np.concatenate([leaving, np.arange(count, count + len(new) - over)])
         members = np.concatenate([self.members, new[over:]])
@@ -272,6 +274,8 @@ class KernelPrograms:
         for k in np.flatnonzero(self.active).tolist():
             mine = self._wrong(k, self.near, self.levels[k])[0]
             np.maximum(wrong, mine, out=wrong)
+        if self.whole:
+            self.settled = max(0.0, -float(np.median(wrong)))
         wrong[np.isin(self.near, self.members)] = -np.inf
         new = np.flatnonzero(wrong > max(0.0, WORST * float(wrong.max(initial=0.0))))
         most = max(16, self.room // 2)
