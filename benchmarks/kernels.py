@@ -8,15 +8,18 @@ For each data set, one after the other, in one process: scikit-learn's SVC (LIBS
 one thread as LIBSVM and on all, and 1,000 Nystroem features with `LinearClassifier`. `--balls` puts
 OneClassSVM beside `EnclosingBall(kernel="rbf")`, which for this kernel are the same problem, on
 rows of one class. Test rows take no part in the fit; of more than 20,000 the first ones are scored.
+All rows are given in float32, of which LIBSVM makes float64.
 
 ``seconds`` are those of the clock, ``cpu`` those of the processor, which others that use the
 machine change less. ``values`` are values of the kernel per row (for SVC they are not known),
 ``gap`` is the certified relative gap. `--out` writes the table into a page, between the markers
-``<!-- table: race -->`` and ``<!-- end -->``. FOLDER has a module ``loaders``; see the README of
-the benchmarks.
+``<!-- table: race -->`` and ``<!-- end -->``; lines of sets that are not in this run stay there, so
+that sets can be measured one by one. FOLDER has a module ``loaders``; see the README of the
+benchmarks.
 """
 
 import argparse
+import os
 import platform
 import re
 import tempfile
@@ -75,12 +78,15 @@ def gamma_of(gamma, X):
     return float(1.0 / (X.shape[1] * (square - mean * mean)))
 
 
+def in_float32(X):
+    return X.astype(np.float32) if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+
+
 def race(name, problem, rows):
     C, gamma = SETS[name]
     X, y = problem.X[:rows], problem.y[:rows]
     tests, truth = problem.X_test[:SCORED], problem.y_test[:SCORED]
-    if not sp.issparse(X):
-        X, tests = (np.ascontiguousarray(Z, dtype=np.float32) for Z in (X, tests))
+    X, tests = in_float32(X), in_float32(tests)
     n, gamma = X.shape[0], gamma_of(gamma, X)
     few = np.concatenate([np.flatnonzero(y == kind)[:50] for kind in np.unique(y)])
     KernelClassifier(gamma=gamma).fit(X[few], y[few])  # compiled before the clock runs
@@ -110,8 +116,7 @@ def race_of_balls(name, problem, rows, nu=0.1):
     kind = problem.y[0]
     X = problem.X[problem.y == kind][:rows]
     tests, truth = problem.X_test[:SCORED], problem.y_test[:SCORED] == kind
-    if not sp.issparse(X):
-        X, tests = (np.ascontiguousarray(Z, dtype=np.float32) for Z in (X, tests))
+    X, tests = in_float32(X), in_float32(tests)
     gamma = gamma_of("scale", X)
     EnclosingBall(kernel="rbf").fit(X[:200])
     for method, model in (
@@ -130,16 +135,24 @@ def race_of_balls(name, problem, rows, nu=0.1):
 
 
 def write(page, given):
-    """Put the table into a page, with the command and the machine behind it."""
-    command = f"--only {' '.join(given.only)} --rows {given.rows}" + " --balls" * given.balls
-    table = "\n".join(["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|", *LINES])
-    note = f"`{command}` on {platform.processor() or platform.machine()}, {platform.system()}."
-    marked = re.compile(r"(<!-- table: race -->\n).*?(<!-- end -->)", re.DOTALL)
+    """Put the lines into the table of a page, in place of the former ones of the same sets."""
+    marked = re.compile(r"(<!-- table: race -->\n)(.*?)(<!-- end -->)", re.DOTALL)
     text = Path(page).read_text()
-    if not marked.search(text):
+    found = marked.search(text)
+    if not found:
         raise SystemExit(f"{page} has no part between <!-- table: race --> and <!-- end -->")
-    filled = marked.sub(lambda m: f"{m[1]}{table}\n\n{note}\n{m[2]}", text)
-    Path(page).write_text(filled)
+    by_set = {name: [] for name in SETS}
+    for line in found[2].splitlines():
+        name = line.strip("| ").partition(" |")[0]
+        if name in by_set and name not in given.only:
+            by_set[name].append(line)
+    for line in LINES:
+        by_set[line.strip("| ").partition(" |")[0]].append(line)
+    lines = [line for name in SETS for line in by_set[name]]
+    table = "\n".join(["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|", *lines])
+    machine = f"{platform.processor() or platform.machine()}, {platform.system()}"
+    note = f"`--rows {given.rows}` on {machine}, {os.cpu_count()} cores."
+    Path(page).write_text(marked.sub(lambda m: f"{m[1]}{table}\n\n{note}\n{m[3]}", text))
 
 
 def main():
@@ -151,6 +164,8 @@ def main():
     parser.add_argument("--balls", action="store_true", help="one class against novelties")
     parser.add_argument("--out", help="a page whose table is to be written anew")
     given = parser.parse_args()
+    if given.balls and given.out:
+        parser.error("--out is for the race of classifiers: leave out --balls, or --out")
     print("| " + " | ".join(HEAD) + " |\n" + "|---" * len(HEAD) + "|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in SETS:

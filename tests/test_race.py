@@ -1,5 +1,6 @@
 """The race of the benchmarks: it runs from a checkout, and its table says what was measured."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -128,3 +129,25 @@ def test_every_peer_has_settings_from_rough_to_precise(race):
                 assert ladders, name
                 assert all(ladders), name
                 json.dumps(ladders)
+
+
+def test_a_set_takes_its_place_in_the_table_of_kernels(tmp_path, monkeypatch):
+    import kernels as race_of_kernels
+
+    page = tmp_path / "page.md"
+    page.write_text(
+        "before\n<!-- table: race -->\n| set | rows |\n|---|---|\n| mnist | 5 | old |\n"
+        "| ijcnn1 | 5 | kept |\n\nheld to one core\n<!-- end -->\nafter\n"
+    )
+    monkeypatch.setattr(race_of_kernels, "LINES", ["| mnist | 7 | new |", "| covtype | 8 | new |"])
+    given = argparse.Namespace(only=["mnist", "covtype"], rows=10)
+    race_of_kernels.write(page, given)
+    lines = page.read_text().splitlines()
+    assert lines[0] == "before"
+    assert lines[-1] == "after"
+    assert lines[4:7] == ["| ijcnn1 | 5 | kept |", "| mnist | 7 | new |", "| covtype | 8 | new |"]
+    assert "held to one core" not in page.read_text()
+    assert "`--rows 10` on " in page.read_text()
+    page.write_text("no markers")
+    with pytest.raises(SystemExit, match="no part between"):
+        race_of_kernels.write(page, given)

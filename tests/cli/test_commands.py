@@ -142,12 +142,34 @@ def test_held_out_rows_of_a_store_stay_where_they_are(data):
         ("numbers.svm", (), "LinearRegressor"),
         ("rows.svm", ("--model", "regressor"), "LinearRegressor"),
         ("rows.svm", ("--kappa", "0.3"), "SublinearSVC"),
+        ("rows.svm", ("--model", "kernel"), "KernelClassifier"),
+        ("many.svm", ("--gamma", "0.5"), "KernelClassifier"),
+        ("store", ("--kernel", "poly", "--degree", "2", "--kappa", "0.3"), "KernelClassifier"),
     ],
 )
 def test_the_labels_and_the_options_choose_the_model(data, file, options, expected):
     found = document("train", data / file, *options, *TRAIN)
     assert found["model"] == expected
     assert found["status"] == "CONVERGED"
+
+
+def test_a_kernel_model_is_that_of_python(data, tmp_path):
+    path, options = tmp_path / "model", ("--alpha", "1e-3", "--gamma", "0.5")
+    found = document(
+        "train", data / "rows.svm", "--kernel", "rbf", *options, "--test", data / "test.svm",
+        "-o", path, *TRAIN,
+    )  # fmt: skip
+    X, y = rows()
+    model = skimlearn.KernelClassifier(gamma=0.5, alpha=1e-3, random_state=0).fit(X, y)
+    Z, truth = rows(100, seed=1)
+    assert found["test"]["accuracy"] == model.score(Z, truth)
+    assert found["certificate"]["gap"] <= 1e-2 * found["certificate"]["primal"]
+    answers = skim("predict", path, data / "test.svm").stdout.split()
+    np.testing.assert_array_equal(np.array(answers, dtype=float), model.predict(Z))
+    assert document("evaluate", path, data / "test.svm")["accuracy"] == model.score(Z, truth)
+    held = document("train", data / "store", "--model", "kernel", "--holdout", "0.25", *TRAIN)
+    assert held["rows"] == 150
+    assert held["test"]["rows"] == 50
 
 
 def test_labels_that_are_words(data, tmp_path):
@@ -414,6 +436,7 @@ def test_documents_are_strict_json(data):
     [
         ["train", "rows.svm"],
         ["train", "rows.svm", "--model", "sublinear"],
+        ["train", "rows.svm", "--model", "kernel"],
         ["ball", "rows.svm", "--contamination", "0"],
         ["ball", "rows.svm"],
         ["ball", "rows.svm", "--kernel", "rbf"],

@@ -57,6 +57,14 @@ def test_text_and_stores_are_learned_from_without_scikit_learn(data, tmp_path):
     assert loaded_by("evaluate", model, data / "many.svm") == []
 
 
+def test_kernel_models_need_no_more_than_their_support_rows(data, tmp_path):
+    model, sparse = tmp_path / "model", ["scipy.sparse"]
+    for rows_of in ("rows.svm", "store"):
+        assert loaded_by("train", data / rows_of, "--kernel", "rbf", "-o", model) == sparse
+        assert loaded_by("predict", model, data / "test.svm") == sparse
+        assert loaded_by("evaluate", model, data / "test.svm") == sparse
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -65,6 +73,8 @@ def test_text_and_stores_are_learned_from_without_scikit_learn(data, tmp_path):
         ("many.svm", ["--n-jobs", "2"]),
         ("numbers.svm", ["--model", "regressor"]),
         ("rows.svm", ["--model", "sublinear"]),
+        ("many.svm", ["--kernel", "rbf", "--gamma", "0.5"]),
+        ("store", ["--model", "kernel", "--class-weight", "balanced"]),
         ("store", []),
         ("rows.npy", ["--labels", "labels.npy"]),
         ("rows.npz", ["--labels", "labels.npy"]),
@@ -78,7 +88,8 @@ def test_the_same_model_as_with_scikit_learn(data, tmp_path, monkeypatch, name, 
     one, other = (skimlearn.load(tmp_path / which) for which in ("lean", "full"))
     assert type(one) is type(other)
     assert one.get_params() == other.get_params()
-    assert np.array_equal(one.coef_, other.coef_)
+    learned = "dual_coef_" if hasattr(one, "dual_coef_") else "coef_"
+    assert np.array_equal(getattr(one, learned), getattr(other, learned))
     assert np.array_equal(one.intercept_, other.intercept_)
     assert one.result_.certificate == other.result_.certificate
     assert one.result_.reads == other.result_.reads

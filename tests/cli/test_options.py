@@ -8,6 +8,7 @@ import typer
 import skimlearn
 from command_line import skim
 from skimlearn.cli import _app, _signatures
+from skimlearn.cli._models import MODELS
 from skimlearn.cli._options import LEFT_OUT, given, options_of
 from skimlearn.cli._signatures import SOURCES, loss_names, parameters_of
 
@@ -49,7 +50,7 @@ def test_the_losses_are_those_of_the_table():
 
 
 def test_the_estimators_take_what_the_options_give():
-    for name in ("LinearClassifier", "LinearRegressor", "SublinearSVC", "EnclosingBall"):
+    for name in (*MODELS.values(), "EnclosingBall"):
         texts = {"float": "0.25", "int": "3", "weights": "1=2,-1=1", "float or word": "scale"}
         options = options_of([name])
         values = {
@@ -125,11 +126,12 @@ def test_only_what_was_given_is_handed_on():
 
 def test_help_has_every_option_with_its_default():
     shown = skim("train", "--help", env={"COLUMNS": "200", "TERM": "dumb"}).stdout
-    for name in options_of(["LinearClassifier", "LinearRegressor", "SublinearSVC"]):
+    for name in options_of(MODELS.values()):
         assert "--" + name.replace("_", "-") in shown
     assert "(default: 0.0001)" in shown
     assert "(0, 1], whose mean response" in shown  # no markup is seen in brackets
     assert "Only for SublinearSVC" in shown
+    assert "Only for KernelClassifier" in shown
 
 
 def test_every_command_has_help_and_the_common_options():

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skimlearn.data import kernel_rows
+from skimlearn.data import kernel_blocks, kernel_rows
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.kernel_rows import KernelRows, own_values, variance, weighted
+from skimlearn.data.kernel_blocks import weighted
+from skimlearn.data.kernel_rows import KernelRows, own_values, variance
 from skimlearn.data.oracle import ReadLimit
 from skimlearn.formulas.kernels import Gaussian, Linear, Polynomial
 
@@ -24,9 +25,9 @@ def opened(form=np.asarray, **options):
 
 @pytest.fixture(params=[1, 2])
 def small_pieces(request, monkeypatch):
-    monkeypatch.setattr(kernel_rows, "HIGH", 4)
-    monkeypatch.setattr(kernel_rows, "WIDE", 3)
-    monkeypatch.setattr(kernel_rows, "SPARSE", 7)
+    monkeypatch.setattr(kernel_blocks, "HIGH", 4)
+    monkeypatch.setattr(kernel_blocks, "WIDE", 3)
+    monkeypatch.setattr(kernel_blocks, "SPARSE", 7)
     return request.param  # threads
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from skimlearn import EnclosingBall, KernelClassifier, Status
-from skimlearn.data import kernel_rows
+from skimlearn.data import kernel_blocks, kernel_rows
 from skimlearn.data.columns import as_matrix
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows
@@ -113,8 +113,8 @@ def clean(monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_reads_are_those_of_the_values(name, form, cache_bytes, monkeypatch):
     monkeypatch.setattr(kernel_rows, "FILLED", 1 if form == "csr" else 16)
-    monkeypatch.setattr(kernel_rows, "HIGH", 16)
-    monkeypatch.setattr(kernel_rows, "WIDE", 7)
+    monkeypatch.setattr(kernel_blocks, "HIGH", 16)
+    monkeypatch.setattr(kernel_blocks, "WIDE", 7)
     rows = as_rows(X if form == "dense" else sp.csr_array(X))
     table = KernelRows(rows, Recorded(), cache_bytes)
     results = CASES[name](table)

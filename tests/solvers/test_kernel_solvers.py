@@ -123,6 +123,35 @@ def test_growing_working_sets_reach_the_same_optimum(form, monkeypatch):
     assert sum(r.reads.nnz for r in results) == table.reads.nnz
 
 
+def test_settled_members_leave_when_others_join(monkeypatch):
+    """Though there is room: their part of the matrix would take memory."""
+    monkeypatch.setattr(_kernel_qp, "WHOLE", 60)
+    X, y = problem(n=300, seed=3)
+    K, cap = rbf_kernel(X, gamma=0.5), 10.0 / 300
+    programs = _kernel_qp.KernelPrograms(
+        opened(X), -y[None], np.where(y > 0.0, 0.0, -cap)[None], np.where(y > 0.0, cap, 0.0)[None],
+        np.zeros((1, 300)), scale=10.0, rng=np.random.default_rng(0),
+        groups=np.zeros((1, 300), dtype=np.int64),
+    )  # fmt: skip
+    programs.begin()
+    first = programs.members
+    programs.solve()
+    programs.look()
+    np.testing.assert_allclose(programs.g[0], 10.0 * K @ programs.v[0] - y, atol=1e-12)
+    slack = programs._slack(np.arange(300))
+    new = programs.extend()
+    stayed = np.intersect1d(first, programs.members)
+    left = np.setdiff1d(first, stayed)
+    assert programs.room == 300
+    assert 0 < len(left) <= new
+    assert len(programs.members) == 60 + new - len(left)
+    assert slack[left].min() > np.median(slack)  # none that half of the rows are less settled than
+    assert slack[left].min() >= np.delete(slack[first], np.flatnonzero(np.isin(first, left))).max()
+    part = K[np.ix_(programs.members, programs.members)]
+    count = len(programs.members)
+    np.testing.assert_allclose(programs.gram[0, :count, :count], part)  # one panel
+
+
 def test_weights_are_repetitions():
     X, y = problem(n=40)
     times = np.random.default_rng(0).integers(0, 3, size=40)

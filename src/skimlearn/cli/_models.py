@@ -34,6 +34,7 @@ MODELS = {
     "classifier": "LinearClassifier",
     "regressor": "LinearRegressor",
     "sublinear": "SublinearSVC",
+    "kernel": "KernelClassifier",
 }
 MOST_CLASSES = 1000  # whole numbers of more different values are taken for measurements
 REACHED = ("CONVERGED", "PLANNED")
@@ -50,11 +51,9 @@ def choose(wanted: str, parameters: dict[str, Any], y: Any) -> tuple[str, str]:
         name, why = MODELS[wanted], ""
     else:
         name, why = by_labels(y)
-        known = options_of([name])
-        others = [n for n in MODELS.values() if set(parameters) <= set(options_of([n]))]
-        if name == "LinearClassifier" and not set(parameters) <= set(known) and others:
-            name = others[0]
-            why = "of the options that are given"
+        other = _by_options(set(parameters))
+        if name == "LinearClassifier" and not set(parameters) <= set(options_of([name])) and other:
+            name, why = other, "of the options that are given"
     unknown = [key for key in parameters if key not in options_of([name])]
     if unknown:
         flag = "--" + unknown[0].replace("_", "-")
@@ -63,6 +62,17 @@ def choose(wanted: str, parameters: dict[str, Any], y: Any) -> tuple[str, str]:
             f"{name} has no option {flag}: leave it out, or choose --model {' or '.join(owners)}"
         )
     return name, why
+
+
+def _by_options(asked: set[str]) -> str | None:
+    """The first model that has all options, one of them as the first of all models."""
+    before: set[str] = set()
+    for name in MODELS.values():
+        known = set(options_of([name]))
+        if asked <= known and asked - before:
+            return name
+        before |= known
+    return None
 
 
 def by_labels(y: Any) -> tuple[str, str]:

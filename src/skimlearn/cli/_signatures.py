@@ -21,6 +21,7 @@ SOURCES = {
     "LinearClassifier": "skimlearn.estimators.classifier",
     "LinearRegressor": "skimlearn.estimators.regressor",
     "SublinearSVC": "skimlearn.estimators.sublinear",
+    "KernelClassifier": "skimlearn.estimators.kernel",
     "EnclosingBall": "skimlearn.estimators.ball",
     "regularization_path": "skimlearn.estimators.path",
     "matrix_game": "skimlearn.solvers.game",

@@ -39,7 +39,7 @@ def train(
     model: Annotated[
         str,
         typer.Option(
-            metavar="auto|classifier|regressor|sublinear",
+            metavar="auto|classifier|regressor|sublinear|kernel",
             help="What to learn; auto: what the labels ask for.",
             autocompletion=lambda: ["auto", *MODELS],
         ),

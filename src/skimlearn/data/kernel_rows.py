@@ -1,58 +1,40 @@
-"""Values of a kernel between rows: in blocks, as sums, or as whole rows that are kept.
-
-A block is one product of matrices (dense rows) or one pass for each of its rows (sparse ones), to
-which the formula of the kernel is applied piece by piece, while a piece is in the cache of the
-processor. Values have the precision of the data, sums over many of them are in float64.
-"""
+"""The kernel matrix of some rows: parts, sums, or whole rows that are kept; and its parameters."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from skimlearn import _jit
+from skimlearn.data.kernel_blocks import (
+    Left,
+    Use,
+    below,
+    blocks_of,
+    columns_of,
+    for_pieces,
+    squared_norms,
+    weighted_sums,
+    written,
+)
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import (
-    Csr,
-    Dense,
-    Rows,
-    lengths,
-    norms,
-    over_columns,
-    pieces,
-    responses,
-    take,
-)
+from skimlearn.data.parted_rows import Parted, rare_columns, some_of, split
+from skimlearn.data.rows import Csr, Dense, Rows, lengths, responses, take
 from skimlearn.formulas.kernels import Kernel, resolve
 
-__all__ = ["KernelRows", "kernel_of_rows", "own_values", "squared_norms", "variance", "weighted"]
+__all__ = ["KernelRows", "kernel_of_rows", "own_values", "variance"]
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]
 Chosen = NDArray[np.int64]
-Pair = tuple[Vector, Vector]
-Use = Callable[[slice, slice, Array], None]
 
-HIGH, WIDE = 1024, 512  # rows and columns of a piece
-SPARSE = 2**20  # entries of sparse rows that are columns of a piece
-LINES = 2**22  # entries of sparse rows that are written out at once
 CACHE_BYTES = 2**30
-SPARED = 0.95  # of the columns: with more that are not zero, the rows stay as they are
 FILLED, WRITTEN = 16, 2**28  # one entry in so many, and no more bytes: sparse rows become dense
-
-
-def squared_norms(rows: Rows) -> Vector:
-    """||x_i||^2 of all rows."""
-    return norms(rows) ** 2
 
 
 def own_values(kernel: Kernel, squares: Vector) -> Vector:
@@ -95,133 +77,6 @@ def kernel_of_rows(
     return resolve(
         kernel, gamma=gamma, degree=degree, coef0=coef0, columns=rows.shape[1], variance=spread
     )
-
-
-def weighted(
-    kernel: Kernel, weights: Array, left: Rows, right: Rows, *, threads: int = 1
-) -> Vector:
-    """sum over i of weights_ki k(left row i, right row j) as (k, j); no table is kept."""
-    pair = squared_norms(left), squared_norms(right)
-    if isinstance(left, Csr) and isinstance(right, Csr):
-        used = np.unique(left.columns[int(left.starts[0]) : int(left.starts[-1])])
-        if 2 * len(used) < left.width:  # in no other column does a product find both
-            left, right = over_columns(left, used), over_columns(right, used)
-    return _weighted(kernel, weights, left, right, pair, threads)
-
-
-def _weighted(
-    kernel: Kernel, weights: Array, left: Rows, right: Rows, pair: Pair, threads: int
-) -> Vector:
-    out = np.zeros((len(weights), right.shape[0]))
-    largest = float(np.abs(weights).max(initial=0.0))  # float32 has no room for tiny numbers
-    if largest == 0.0:
-        return out
-    scaled = (weights / largest).astype(right.values.dtype)
-
-    def use(some: slice, part: slice, piece: Array) -> None:
-        out[:, part] += scaled[:, some] @ piece
-
-    _for_pieces(kernel, left, right, pair, use, threads)
-    out *= largest
-    return out
-
-
-def _for_pieces(
-    kernel: Kernel,
-    left: Rows,
-    right: Rows,
-    pair: Pair,
-    use: Use,
-    threads: int,
-    ahead: int | None = None,
-) -> None:
-    """Hand the values of the kernel on, a piece at a time, with its rows and columns.
-
-    With ``ahead`` row i is also column ahead + i, and pieces beyond that are left out. Pieces of
-    different columns are handed on side by side. Each thread works alone: threads of BLAS, which
-    wait for each other at every product, are slow as soon as others use the machine.
-    """
-    dtype, parts = right.values.dtype, list(_columns(right))
-
-    def compute(some: slice, values: Array, part: slice, columns: Rows) -> None:
-        if isinstance(columns, Dense):
-            piece = values @ columns.values.T
-        else:
-            piece = np.empty((len(values), columns.shape[0]), dtype)
-            answer = np.empty(columns.shape[0])
-            for i, line in enumerate(values):
-                responses(columns, line, answer)
-                piece[i] = answer
-        kernel.fill(piece, pair[0][some], pair[1][part])
-        use(some, part, piece)
-
-    with _blas().limit(limits=1, user_api="blas"):
-        if threads == 1 or len(parts) == 1:
-            for some, values in _written(left, right):
-                for part, columns in _below(parts, some, ahead):
-                    compute(some, values, part, columns)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            for some, values in _written(left, right):
-                needed = _below(parts, some, ahead)
-                list(pool.map(lambda p, s=some, v=values: compute(s, v, *p), needed))
-
-
-def _below(
-    parts: list[tuple[slice, Rows]], some: slice, ahead: int | None
-) -> list[tuple[slice, Rows]]:
-    """The parts that hold columns up to the last of some rows."""
-    if ahead is None:
-        return parts
-    return [(part, columns) for part, columns in parts if part.start < ahead + some.stop]
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _columns(right: Rows) -> Iterator[tuple[slice, Rows]]:
-    if isinstance(right, Csr):
-        yield from pieces(right, SPARSE)
-        return
-    for first in range(0, right.shape[0], WIDE):
-        part = slice(first, min(first + WIDE, right.shape[0]))
-        yield part, Dense(right.values[part])
-
-
-def _written(rows: Rows, right: Rows) -> Iterator[tuple[slice, Array]]:
-    """Some rows at a time, as a dense table that is ready to be multiplied."""
-    dtype = np.dtype(np.float64) if isinstance(right, Csr) else right.values.dtype
-    for some in _blocks(rows):
-        first = some.start
-        if isinstance(rows, Dense):
-            yield some, rows.values[some].astype(dtype, copy=False)
-            continue
-        starts = rows.starts[first : some.stop + 1].astype(np.int64)
-        inside = slice(int(starts[0]), int(starts[-1]))
-        table = np.zeros((some.stop - first, rows.width), dtype)
-        lines = np.repeat(np.arange(some.stop - first), np.diff(starts))
-        table[lines, rows.columns[inside]] = rows.values[inside]
-        yield some, table
-
-
-def _blocks(rows: Rows) -> Iterator[slice]:
-    """As many rows at a time as are written out together."""
-    high = max(1, min(HIGH, LINES // max(1, rows.shape[1])))
-    for first in range(0, rows.shape[0], high):
-        yield slice(first, min(first + high, rows.shape[0]))
-
-
-def _without_zeros(rows: Dense) -> Dense:
-    """The rows without columns of zeros, which products need not pass, if there are many."""
-    used = np.zeros(rows.shape[1], dtype=bool)
-    for first in range(0, rows.shape[0], HIGH):
-        used |= rows.values[first : first + HIGH].any(axis=0)
-        if used.sum() > SPARED * len(used):
-            return rows
-    used[0] = True  # one column remains
-    return Dense(np.ascontiguousarray(rows.values[:, used]))
 
 
 class KernelRows:
@@ -271,11 +126,13 @@ class KernelRows:
         self.entries = int(self.lengths.sum())
         small = self.n * self.d * self.dtype.itemsize <= WRITTEN
         if isinstance(rows, Csr) and self.n * self.d <= FILLED * self.entries and small:
-            tables = [table for _, table in _written(rows, Dense(rows.values[:0, None]))]
+            tables = [table for _, table in written(rows, Dense(rows.values[:0, None]))]
             self.rows = Dense(np.concatenate(tables))
-        if isinstance(self.rows, Dense):
-            self.rows = _without_zeros(self.rows)
         self.squares = squared_norms(self.rows)
+        self.parts: Left = self.rows
+        if isinstance(self.rows, Dense):
+            rare = rare_columns(self.rows)
+            self.parts = self.rows if rare is None else split(self.rows, rare)
         self.reads = Reads(self.n * self.d, self.entries)
         self.values, self.limit = 0, math.inf
         self.diagonal = own_values(kernel, self.squares)
@@ -289,6 +146,10 @@ class KernelRows:
         self._kept = np.empty((self._most, self.n), self.dtype)  # takes memory when written to
         self._slots: OrderedDict[int, int] = OrderedDict()  # row and place, the oldest first
 
+    def _take(self, chosen: Chosen) -> Left:
+        parts = self.parts
+        return some_of(parts, chosen) if isinstance(parts, Parted) else take(parts, chosen)
+
     def cost(self, count: int, others: Chosen | None = None) -> int:
         """Stored entries that are read for so many rows with some others, or all."""
         return count * (self.entries if others is None else int(self.lengths[others].sum()))
@@ -299,15 +160,19 @@ class KernelRows:
         self._book(self.cost(count, others), count * wide)
 
     def _book(self, entries: int, values: int) -> None:
-        """Count what is about to be read, unless it is too much."""
-        if self.reads.nnz + entries > self.limit:
-            raise ReadLimit(f"more values of the kernel are beyond max_reads={self.limit:.0f}")
-        self.reads += Reads(values * self.d, entries)
+        """Count values of the kernel that are about to be computed, unless they are too many."""
+        self.book(Reads(values * self.d, entries))
         self.values += values
+
+    def book(self, reads: Reads) -> None:
+        """Count what is about to be read, unless it is too much."""
+        if self.reads.nnz + reads.nnz > self.limit:
+            raise ReadLimit(f"more values of the kernel are beyond max_reads={self.limit:.0f}")
+        self.reads += reads
 
     def among(self, chosen: Chosen, others: Chosen | None = None) -> Array:
         """k of some rows with some others, or all, as (chosen, other)."""
-        right = self.rows if others is None else take(self.rows, others)
+        right = self.parts if others is None else self._take(others)
         squares = self.squares if others is None else self.squares[others]
         out = np.empty((len(chosen), right.shape[0]), self.dtype)
         pair = self.squares[chosen], squares
@@ -316,7 +181,7 @@ class KernelRows:
             out[some, part] = piece
 
         self._count(len(chosen), others)
-        _for_pieces(self.kernel, take(self.rows, chosen), right, pair, use, self.threads)
+        for_pieces(self.kernel, self._take(chosen), right, pair, use, self.threads)
         return out
 
     def hand_on(self, chosen: Chosen, others: Chosen, use: Use) -> None:
@@ -325,25 +190,29 @@ class KernelRows:
         The chosen rows are the last of the others. ``use(rows, columns, piece)`` may be called by
         several threads, for different columns; pieces hold some values beyond the diagonal, too.
         """
-        left, right = take(self.rows, chosen), take(self.rows, others)
-        ahead, parts, wide = len(others) - len(chosen), list(_columns(right)), self.lengths[others]
+        left, right = self._take(chosen), self._take(others)
+        ahead, parts, wide = (
+            len(others) - len(chosen),
+            list(columns_of(right)),
+            self.lengths[others],
+        )
         reads, values = 0, 0
-        for some in _blocks(left):
-            for part, _ in _below(parts, some, ahead):
+        for some in blocks_of(left):
+            for part, _ in below(parts, some, ahead):
                 reads += (some.stop - some.start) * int(wide[part].sum())
                 values += (some.stop - some.start) * (part.stop - part.start)
         self._book(reads, values)
         pair = self.squares[chosen], self.squares[others]
-        _for_pieces(self.kernel, left, right, pair, use, self.threads, ahead)
+        for_pieces(self.kernel, left, right, pair, use, self.threads, ahead)
 
     def weighted(self, weights: Array, chosen: Chosen, others: Chosen | None = None) -> Vector:
         """sum over chosen i of weights_ki k(i, j), as (k, j) for all rows j, or some others."""
-        right = self.rows if others is None else take(self.rows, others)
+        right = self.parts if others is None else self._take(others)
         squares = self.squares if others is None else self.squares[others]
         self._count(len(chosen), others)
         pair = self.squares[chosen], squares
-        left = take(self.rows, chosen)
-        return _weighted(self.kernel, weights, left, right, pair, self.threads)
+        left = self._take(chosen)
+        return weighted_sums(self.kernel, weights, left, right, pair, self.threads)
 
     def knows(self, i: int) -> bool:
         """Whether row i of the matrix is at hand."""

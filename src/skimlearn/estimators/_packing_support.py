@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.kernel_rows import own_values, squared_norms
+from skimlearn.data.kernel_blocks import squared_norms
+from skimlearn.data.kernel_rows import own_values
 from skimlearn.data.tensors import ModelError
 from skimlearn.data.triple import is_sparse
 from skimlearn.estimators._packing import Tensors, pack, unpack

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.kernel_rows import kernel_of_rows, weighted
+from skimlearn.data.kernel_blocks import weighted
+from skimlearn.data.kernel_rows import kernel_of_rows
 from skimlearn.data.rows import Rows, plain, take
 from skimlearn.estimators._checks import ABSENT, check_data
 from skimlearn.estimators._contract import assume_finite, check_is_fitted

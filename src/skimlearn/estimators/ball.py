@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.kernel_rows import KernelRows, own_values, squared_norms
+from skimlearn.data.kernel_blocks import squared_norms
+from skimlearn.data.kernel_rows import KernelRows, own_values
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import lengths
 from skimlearn.estimators._checks import ABSENT, check_data, seeds

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows
 from skimlearn.estimators._base import summary
 from skimlearn.estimators._checks import check_data, labels_of, one_class_each, seeds, workers
 from skimlearn.estimators._classifies import Classifies
+from skimlearn.estimators._contract import BaseEstimator, ClassifierMixin, ConvergenceWarning
 from skimlearn.estimators._progress import Progress
 from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves

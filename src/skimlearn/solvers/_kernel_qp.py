@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.kernel_rows import KernelRows
-from skimlearn.solvers._kernel_steps import gather, insert, move_pairs, move_singles, spread
+from skimlearn.solvers._kernel_panels import insert, spread
+from skimlearn.solvers._kernel_steps import move_pairs, move_singles
 
 __all__ = ["KernelPrograms"]
 
@@ -103,10 +104,11 @@ class KernelPrograms:
             self.room -= self.room % wide
         # in panels of columns, so that few members take little memory: only what is written does
         self.gram = np.empty((-(-self.room // wide), self.room, wide), table.dtype)
-        self.inner = np.empty(min(INNER, self.room) ** 2, table.dtype)  # memory that is used again
+        self.lines = np.empty(min(INNER, self.room) ** 2, table.dtype)  # memory that is used again
         self.members = np.empty(0, dtype=np.int64)
         everything, nothing = np.arange(n), np.empty(0, dtype=np.int64)
         self.near, self.far = (nothing, everything) if v.any() else (everything, nothing)
+        self.settled = math.inf  # members with more slack leave when others join
         self.rng = rng
 
     def begin(self) -> None:
@@ -125,16 +127,17 @@ class KernelPrograms:
     # ----------------------------------------------------------------------------------- members
 
     def _enter(self, rows: Chosen) -> None:
-        """Let rows be members, in place of members that are settled if there is no room."""
+        """Let rows be members, in the places of settled ones, and of others if there is no room."""
         new = np.setdiff1d(rows, self.members)
         if len(new) == 0:
             return
         count = len(self.members)
         over = max(0, count + len(new) - self.room)
         leaving = np.empty(0, dtype=np.int64)
-        if over:
+        if count:
             slack = self._slack(self.members)
             slack[np.isin(self.members, rows)] = -np.inf
+            over = max(over, min(len(new), int((slack > self.settled).sum())))
             leaving = np.sort(np.argsort(-slack, kind="stable")[:over])
         places = np.concatenate([leaving, np.arange(count, count + len(new) - over)])
         members = np.concatenate([self.members, new[over:]])
@@ -209,27 +212,29 @@ class KernelPrograms:
             chosen = np.flatnonzero(wrong >= 0.0)
             if len(chosen) > INNER:
                 chosen = np.sort(chosen[np.argpartition(-wrong[chosen], INNER - 1)[:INNER]])
+            ends = np.array([0, len(chosen)])
+            if self.groups is not None and self.many > 1:  # one group after the other
+                group = self.groups[k, rows[chosen]]
+                chosen = chosen[np.argsort(group, kind="stable")]
+                ends = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=self.many))])
             at = rows[chosen]
-            signs = np.ones(q) if self.signs is None else self.signs[k, rows]
-            gram = self.inner[: len(chosen) ** 2].reshape(len(chosen), len(chosen))
-            gather(self.gram, chosen, signs, gram)
+            signs = np.ones(len(at)) if self.signs is None else self.signs[k, at]
+            lines = self.lines[: len(chosen) ** 2].reshape(len(chosen), len(chosen))
             v, g = self.v[k, at], self.g[k, at]
             bounds, most = (self.low[k, at], self.high[k, at]), STEPS * len(at) + 1000
             tolerance = 0.5 * PRECISION * worst
+            shared = (*bounds, tolerance, most, v, g, lines)
             if self.groups is None:
-                taken = move_singles(gram, self.scale, *bounds, tolerance, most, v, g)
+                taken = move_singles(self.gram, chosen, signs, self.scale, *shared)
             else:
-                group = np.ascontiguousarray(self.groups[k, at])
-                taken = move_pairs(
-                    gram, self.scale, group, self.many, *bounds, tolerance, most, v, g
-                )
+                taken = move_pairs(self.gram, chosen, signs, self.scale, ends, *shared)
             if taken == 0:
                 break
-            change = self.scale * (v - self.v[k, at]) * signs[chosen]
+            change = self.scale * (v - self.v[k, at]) * signs
             self.v[k, at] = v
             step = np.zeros(q)
             spread(self.gram, chosen, change, step)
-            self.g[k, rows] += step * signs
+            self.g[k, rows] += step if self.signs is None else step * self.signs[k, rows]
         return self.violation[k] < first
 
     def _follow(self, change: Vector) -> None:
@@ -269,6 +274,8 @@ class KernelPrograms:
         for k in np.flatnonzero(self.active).tolist():
             mine = self._wrong(k, self.near, self.levels[k])[0]
             np.maximum(wrong, mine, out=wrong)
+        if self.whole:
+            self.settled = max(0.0, -float(np.median(wrong)))
         wrong[np.isin(self.near, self.members)] = -np.inf
         new = np.flatnonzero(wrong > max(0.0, WORST * float(wrong.max(initial=0.0))))
         most = max(16, self.room // 2)
