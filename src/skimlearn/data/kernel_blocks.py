@@ -7,15 +7,14 @@ processor. Values have the precision of the data, sums over many of them are in 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from skimlearn.data.blas import one_thread
 from skimlearn.data.parted_rows import (
     Parted,
     Turned,
@@ -28,7 +27,7 @@ from skimlearn.data.parted_rows import (
 from skimlearn.data.rows import Csr, Dense, Rows, norms, over_columns, pieces, responses
 from skimlearn.formulas.kernels import Kernel
 
-__all__ = ["for_pieces", "one_thread", "squared_norms", "weighted", "weighted_sums"]
+__all__ = ["for_pieces", "squared_norms", "weighted", "weighted_sums"]
 
 Array = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -141,16 +140,6 @@ def below(
     if ahead is None:
         return parts
     return [(part, columns) for part, columns in parts if part.start < ahead + some.stop]
-
-
-def one_thread() -> Any:
-    """A context in which BLAS has one thread."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def columns_of(right: Left) -> Iterator[tuple[slice, Columns]]:
