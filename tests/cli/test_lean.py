@@ -34,8 +34,8 @@ def lean(*arguments, code=0):
 def loaded_by(*arguments):
     """The heavy modules that a command has loaded at its end."""
     line = (
-        "import sys; from skimlearn.cli import main\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "import sys; from skimlearn.cli import run\n"
+        "assert run() == 0\n"
         f"print(*[name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     )
     command = [sys.executable, "-c", line, *map(str, arguments), "--quiet"]
