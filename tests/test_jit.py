@@ -260,7 +260,7 @@ def test_edited_package_is_compiled_anew(tmp_path):
     write(tmp_path, main=REPORT + script)
     before = result(command(tmp_path, "main.py", package=package))
     assert before["value"] == 0.0
-    path = package / "data" / "rows.py"  # another file than that of the kernel `_mean_loss`
+    path = package / "data" / "_row_kinds.py"  # another file than that of the kernel `_mean_loss`
     text = path.read_text()
     assert text.count("        total += w[j] * rows.values[i, j]\n") == 1
     path.write_text(text.replace("total += w[j]", "total += 2.0 * w[j]"))
