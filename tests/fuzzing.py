@@ -17,7 +17,7 @@ def main(description, what, prepare):
     """A tool that checks seeds for some minutes.
 
     ``prepare`` makes what it needs in a folder and returns the check: a function of a seed whose
-    answer is what is wrong, or None.
+    answer is what is wrong, or None. Where it has a ``summary``, that is told at the end.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -55,6 +55,8 @@ def in_other_processes(check, end, first, only, what):
             print(f"seed {at[0]}: the process ended with status {status}", flush=True)
             seed = int(at[0]) + 1
     print(f"{at[0] - begin + 1} {what}, {faults[0]} faults")
+    if hasattr(check, "summary"):
+        print(check.summary())
     return 1 if faults[0] else 0
 
 

@@ -1,5 +1,6 @@
 """Model files of every kind, and ways to break them."""
 
+import io
 import json
 from copy import deepcopy
 
@@ -17,6 +18,7 @@ from skimlearn import (
     kernels,
     losses,
 )
+from skimlearn.data.tensors import read_open_tensors, write_tensors
 
 ROWS = np.random.default_rng(0).normal(size=(60, 4))
 SIGNS = (ROWS[:, 0] + 0.3 * ROWS[:, 1] > 0.1).astype(np.int64)
@@ -48,6 +50,12 @@ def make_models():
     }
 
 
+def two_predictions(model):
+    """Of a model whose file was changed: sparse support rows say how wide it is."""
+    width = model.n_features_in_
+    return model.predict(ROWS[:2] if width == ROWS.shape[1] else sp.csr_array((2, width)))
+
+
 def split(content):
     """The header of a file as objects, its description too, and the arrays as bytes."""
     length = int.from_bytes(content[:8], "little")
@@ -72,13 +80,25 @@ ODD = (
 )  # fmt: skip
 
 
+ODD_NUMBERS = (0.0, -1.0, 0.5, 2.0, 7.0, 1e300, -1e300, np.inf, -np.inf, np.nan)
+ARRAY_KINDS = (np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_)
+
+
 def mutate(rng, content):
-    """A file with some bytes changed, or with some of the values and names of its JSON."""
-    if rng.random() < 0.5:
+    """A file with some bytes changed, or some values of its JSON, or some of its arrays.
+
+    Most changes of the first two kinds are refused by the format. The third keeps the format sound,
+    so that what comes behind it has to see the change.
+    """
+    kind = rng.random()
+    if kind < 0.3:
         return mutate_bytes(rng, content)
+    if kind < 0.5:
+        return mutate_arrays(rng, content)
     header, description, data = split(content)
+    only = kind < 0.75  # the description only: the format stays sound
     for _ in range(rng.integers(1, 4)):
-        mutate_tree(rng, header if rng.random() < 0.5 else description)
+        mutate_tree(rng, description if only or rng.random() < 0.5 else header)
     if not isinstance(header.get("__metadata__", {}), dict):
         header.pop("__metadata__")
     return join(header, description, data)
@@ -105,6 +125,39 @@ def mutate_bytes(rng, content):
         else:
             del text[at:]
     return bytes(text)
+
+
+def mutate_arrays(rng, content):
+    """Other numbers, kinds or shapes of some arrays, or other arrays, in a sound file."""
+    file = io.BytesIO(content)
+    arrays, texts = read_open_tensors(file)
+    for _ in range(rng.integers(1, 4)):
+        names = list(arrays)
+        if not names:
+            break
+        name = names[rng.integers(len(names))]
+        array, kind = arrays[name], rng.integers(6)
+        if kind == 0:
+            del arrays[name]
+        elif kind == 1:
+            arrays[name + "x"] = array
+        elif kind == 2:
+            arrays[name] = arrays[names[rng.integers(len(names))]]
+        elif kind == 3:
+            shapes = [(-1,), (1, -1), (-1, 1), (*array.shape, 1), array.shape[::-1]]
+            arrays[name] = array.reshape(shapes[rng.integers(len(shapes))])
+        elif kind == 4:
+            with np.errstate(all="ignore"):
+                arrays[name] = array.astype(ARRAY_KINDS[rng.integers(len(ARRAY_KINDS))])
+        elif array.size:
+            arrays[name] = array = array.copy()
+            odd = ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))]
+            with np.errstate(all="ignore"):
+                odd = np.array(odd).astype(array.dtype)
+            array.reshape(-1)[rng.integers(array.size)] = odd
+    file = io.BytesIO()
+    write_tensors(file, arrays, texts)
+    return file.getvalue()
 
 
 def mutate_tree(rng, tree):

@@ -260,7 +260,7 @@ def test_edited_package_is_compiled_anew(tmp_path):
     write(tmp_path, main=REPORT + script)
     before = result(command(tmp_path, "main.py", package=package))
     assert before["value"] == 0.0
-    path = package / "data" / "rows.py"  # another file than that of the kernel `_mean_loss`
+    path = package / "data" / "_row_kinds.py"  # another file than that of the kernel `_mean_loss`
     text = path.read_text()
     assert text.count("        total += w[j] * rows.values[i, j]\n") == 1
     path.write_text(text.replace("total += w[j]", "total += 2.0 * w[j]"))
@@ -273,15 +273,15 @@ def test_edited_package_is_compiled_anew(tmp_path):
 # ------------------------------------------------------------------------------- the cache folder
 
 
-def fresh(path):
-    """The module `_jit` of a copy of the package, as a new process would load it."""
-    spec = importlib.util.spec_from_file_location("fresh_jit", path / "_jit.py")
+def fresh(path, name="_disk"):
+    """A module of `_jit`, of a copy of the package, as a new process would load it."""
+    spec = importlib.util.spec_from_file_location("fresh" + name, path / "_jit" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-@pytest.mark.parametrize("file", ["_jit.py", "formulas/losses.py", "solvers/new.py"])
+@pytest.mark.parametrize("file", ["_jit/_disk.py", "formulas/losses.py", "solvers/new.py"])
 def test_folder_is_named_after_all_of_the_source(tmp_path, monkeypatch, file):
     package = tmp_path / "skimlearn"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "*.npz"))
@@ -294,6 +294,17 @@ def test_folder_is_named_after_all_of_the_source(tmp_path, monkeypatch, file):
     assert third != first
     assert third.parent == first.parent == tmp_path / "cache" / "skimlearn"
     assert third.is_dir()
+
+
+@pytest.mark.parametrize("file", ["cli/train.py", "report/_page.py", "__main__.py"])
+def test_the_layers_on_top_do_not_name_the_folder(tmp_path, monkeypatch, file):
+    package = tmp_path / "skimlearn"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "*.npz"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    first = fresh(package).cache_directory()
+    with (package / file).open("a") as stream:
+        stream.write("\n# edited\n")
+    assert fresh(package).cache_directory() == first
 
 
 def test_folder_follows_the_environment(tmp_path, monkeypatch):
@@ -424,7 +435,7 @@ def test_other_names_of_arguments_are_refused():
 
 
 def test_the_base_class_sets_the_names_even_if_a_user_comes_first():
-    module = fresh(PACKAGE)
+    module = fresh(PACKAGE, "_formula")
 
     @dataclass(frozen=True)
     class Base(module.Formula):

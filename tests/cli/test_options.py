@@ -45,6 +45,74 @@ def test_every_parameter_is_an_option_or_left_out_on_purpose(name):
             assert parameter.sort, f"{parameter}: convert it in _options.py, or leave it out"
 
 
+OWN = '''
+class Own:
+    """A class.
+
+    Parameters
+    ----------
+    alpha : float
+        A strength.
+    {more}
+
+    Attributes
+    ----------
+    beta : float
+        No parameter.
+    """
+
+    def __init__(self, alpha: float = 1.0, {beta}) -> None:
+        pass
+
+    def fit(self): ...
+'''
+
+
+def own_options(tmp_path, monkeypatch, more, beta="beta: float = 2.0"):
+    """The options of a class that is written into a module of its own."""
+    name = f"own_{len(list(tmp_path.iterdir()))}_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(OWN.format(more=more, beta=beta))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(SOURCES, name, name)
+    monkeypatch.setitem(_signatures.BASES, name, (name, "Own"))
+    monkeypatch.setattr(_signatures, "_find", lambda m, _, find=_signatures._find: find(m, "Own"))
+    return options_of([name])
+
+
+def test_a_parameter_that_is_documented_is_an_option(tmp_path, monkeypatch):
+    found = own_options(tmp_path, monkeypatch, "beta : float, default=2.0\n        A weight.")
+    assert list(found) == ["alpha", "beta"]
+    assert found["beta"].help == "A weight. (default: 2.0)"
+
+
+@pytest.mark.parametrize("more", ["", "beta: float\n        A weight.", "beta : float"])
+def test_a_parameter_without_its_line_is_an_error_that_says_so(tmp_path, monkeypatch, more):
+    with pytest.raises(TypeError, match=r"does not explain 'beta': write a line 'beta : kind'"):
+        own_options(tmp_path, monkeypatch, more)
+
+
+def test_a_parameter_of_a_kind_that_texts_cannot_say_is_an_error(tmp_path, monkeypatch):
+    line = "beta : callable\n        A function."
+    with pytest.raises(TypeError, match=r"kind 'callable', which 'beta' is documented as"):
+        own_options(tmp_path, monkeypatch, line, "beta: Callable[[], int] = int")
+
+
+def test_what_is_not_where_it_should_be_is_named():
+    with pytest.raises(TypeError, match=r"skimlearn.estimators.ball has no line that begins with"):
+        _signatures._find("skimlearn.estimators.ball", "NoSuchClass")
+    with pytest.raises(TypeError, match=r"skimlearn.data.store has no Store.no_such_method"):
+        _signatures._find("skimlearn.data.store", "Store.no_such_method")
+    with pytest.raises(FileNotFoundError, match="skim reads its options from this file's source"):
+        _signatures._statement("skimlearn.no_such_module", "class")
+
+
+def test_every_option_of_every_command_is_explained():
+    for name, command in typer.main.get_command(_app.app).commands.items():
+        assert command.help, name
+        for parameter in command.params:
+            assert parameter.help, f"skim {name}: {parameter.name} has no help"
+
+
 def test_the_losses_are_those_of_the_table():
     assert loss_names() == tuple(skimlearn.losses.NAMES)
 

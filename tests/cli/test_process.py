@@ -1,6 +1,7 @@
 """What needs a process of its own: signals, pipes, terminals, and the weight of the start."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -38,14 +39,39 @@ def ended(process, seconds=120):
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; sys.argv = ['skim', 'train', '--help']\n"
-        "from skimlearn.cli import main\n"
-        "try: main()\nexcept SystemExit: pass\n"
+        "from skimlearn.cli import run\n"
+        "assert run() == 0\n"
         "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'pandas', 'pyarrow', 'onnx'}\n"
         "print('heavy:', *sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "--max-seconds" in done.stdout
     assert done.stdout.endswith("heavy:\n")
+
+
+def test_numba_starts_without_what_it_has_no_use_for(data, tmp_path):
+    """And packages that were refused to it are there for others."""
+    code = (
+        "import sys; from skimlearn.cli import run\n"
+        f"sys.argv = ['skim', 'train', {str(data / 'rows.svm')!r}, '--solver', 'dual', '-q']\n"
+        "assert run() == 0\n"
+        "assert 'numba' in sys.modules\n"
+        "print(*sorted({'colorama', 'scipy', 'yaml'} & set(sys.modules)), file=sys.stderr)\n"
+        "import scipy.sparse\n"
+    )
+    settings = {"cwd": tmp_path, "capture_output": True, "text": True, "check": True}
+    subprocess.run([sys.executable, "-c", code], **settings)  # a compiler may load more
+    assert subprocess.run([sys.executable, "-c", code], **settings).stderr == "\n"
+    (tmp_path / ".numba_config.yaml").write_text("opt: 3\n")  # settings that numba must read
+    found = subprocess.run([sys.executable, "-c", code], **settings).stderr
+    assert "yaml" in found or importlib.util.find_spec("yaml") is None
+
+
+def test_a_profiler_has_its_say_at_the_end(data, tmp_path):
+    line = ["-m", "skimlearn", "predict", str(data / "model"), str(data / "test.svm")]
+    command = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "found"), *line]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    assert (tmp_path / "found").stat().st_size > 0
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])

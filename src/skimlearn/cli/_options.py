@@ -125,6 +125,12 @@ def options_of(names: Iterable[str], leave_out: Iterable[str] = ()) -> dict[str,
     for owner in owners:
         for parameter in parameters_of(owner).values():
             if parameter.name not in LEFT_OUT.union(leave_out):
+                if not parameter.sort:
+                    raise TypeError(
+                        f"{owner}: no text says a value of the kind {parameter.kind!r}, which "
+                        f"{parameter.name!r} is documented as: write another kind, convert it in "
+                        "cli/_signatures.py, or leave it out in cli/_options.py"
+                    )
                 found.setdefault(parameter.name, {})[owner] = parameter
     return {name: Option(parameters, len(owners)) for name, parameters in found.items()}
 

@@ -2,7 +2,8 @@
 
 To import an estimator takes longer than to show a page of help. So its ``__init__`` and its
 docstring are parsed: names and defaults come from the signature, kinds and explanations from the
-numpydoc section "Parameters".
+numpydoc section "Parameters". What can't be read is an error that says where and what to write: no
+parameter is left out for want of a line.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Parameter", "loss_names", "parameters_of"]
+__all__ = ["Parameter", "documented", "loss_names", "parameters_of"]
 
 SOURCES = {
     "LinearClassifier": "skimlearn.estimators.classifier",
@@ -78,25 +79,31 @@ def parameters_of(name: str) -> dict[str, Parameter]:
     taken: ast.stmt = definition
     if isinstance(definition, ast.ClassDef):
         body = _find(*BASES.get(name, (module, name))).body
-        taken = next(node for node in body if getattr(node, "name", "") == "__init__")
-    assert isinstance(taken, ast.FunctionDef)
-    documented = _documented(text)
+        taken = next((n for n in body if getattr(n, "name", "") == "__init__"), definition)
+    if not isinstance(taken, ast.FunctionDef):
+        raise TypeError(f"{module}.{name} has no __init__ to read options from; see BASES")
+    known = documented(text)
     if name in LIKE:
         others = parameters_of(LIKE[name])
-        documented = {n: (p.kind, p.text) for n, p in others.items()} | documented
-    return {
-        parameter: Parameter(parameter, annotation, default, *documented[parameter])
-        for parameter, annotation, default in _signature(taken)
-        if parameter in documented
-    }
+        known = {n: (p.kind, p.text) for n, p in others.items()} | known
+    found = {}
+    for parameter, annotation, default in _signature(taken):
+        kind, explained = known.get(parameter, ("", ""))
+        if not kind or not explained:
+            raise TypeError(
+                f"the docstring of {module}.{name} does not explain {parameter!r}: write a line "
+                f"'{parameter} : kind' into its section Parameters, and what it does below"
+            )
+        found[parameter] = Parameter(parameter, annotation, default, kind, explained)
+    return found
 
 
 @functools.cache
 def loss_names() -> tuple[str, ...]:
     """The names of the losses: the keys of their table."""
     table = _parsed(_statement("skimlearn.formulas.losses", r"NAMES\b"))
-    assert isinstance(table, ast.AnnAssign)
-    assert isinstance(table.value, ast.Dict)
+    if not isinstance(table, ast.AnnAssign) or not isinstance(table.value, ast.Dict):
+        raise TypeError("skimlearn.formulas.losses: NAMES must be a dict, with its type")
     return tuple(ast.literal_eval(key) for key in table.value.keys if key is not None)
 
 
@@ -107,11 +114,12 @@ def _statement(module: str, start: str) -> str:
     It ends before the next line that is not indented, but for closing brackets.
     """
     spec = importlib.util.find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        raise FileNotFoundError(2, "skim reads its options from this file's source", module)
     text = Path(spec.origin).read_text(encoding="utf-8")
     found = re.search(rf"^{start}.*?(?=^[^\s)\]}}]|\Z)", text, re.M | re.S)
-    assert found is not None
+    if found is None:
+        raise TypeError(f"{module} has no line that begins with {start}; see SOURCES")
     return found.group()
 
 
@@ -129,12 +137,11 @@ def _find(module: str, name: str) -> ast.ClassDef | ast.FunctionDef:
         rf"^    def {method or '__init__'}\b.*?(?=^    (def|@)|\Z)", source, re.M | re.S
     )
     found = _parsed(source[: upto.end()] if upto else source)
-    assert isinstance(found, ast.ClassDef | ast.FunctionDef)
-    if not method:
-        return found
-    inner = next(node for node in found.body if getattr(node, "name", None) == method)
-    assert isinstance(inner, ast.FunctionDef)
-    return inner
+    if method and isinstance(found, ast.ClassDef):
+        found = next((n for n in found.body if getattr(n, "name", None) == method), found)
+    if not isinstance(found, ast.ClassDef | ast.FunctionDef) or found.name != (method or owner):
+        raise TypeError(f"{module} has no {name}; see SOURCES")
+    return found
 
 
 def _docstring(definition: ast.ClassDef | ast.FunctionDef) -> str:
@@ -146,8 +153,15 @@ def _docstring(definition: ast.ClassDef | ast.FunctionDef) -> str:
     return inspect.cleandoc(text)
 
 
-def _documented(text: str) -> dict[str, tuple[str, str]]:
-    """Kinds and explanations by name, from the section "Parameters" of a docstring."""
+def documented(text: str) -> dict[str, tuple[str, str]]:
+    r"""Kinds and explanations by name, from the section "Parameters" of a docstring.
+
+    Examples
+    --------
+    >>> text = "Parameters\n----------\nlow, high : float, default=0.5\n    Limits."
+    >>> documented(text)["high"]
+    ('float', 'Limits.')
+    """
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", text, re.M | re.S)
     found: dict[str, tuple[str, str]] = {}
     for entry in re.split(r"\n(?=\S)", section.group(1) if section else ""):
@@ -166,6 +180,8 @@ def _signature(function: ast.FunctionDef) -> list[tuple[str, str, str]]:
     positional = [*arguments.posonlyargs, *arguments.args]
     given = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
     pairs = list(zip(positional, given, strict=True))
+    if positional and positional[0].arg in ("self", "cls"):
+        del pairs[0]
     pairs += list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
     return [(a.arg, _written(a.annotation), _written(default)) for a, default in pairs]
 

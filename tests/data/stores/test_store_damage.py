@@ -263,7 +263,9 @@ def test_entries_that_changed_places_are_found(path):
 
 def test_a_store_is_inspected_once(path, tmp_path, monkeypatch, unknown):
     read = []
-    monkeypatch.setattr("skimlearn.data.store.inspected", lambda lines: read.append(lines) or "")
+    monkeypatch.setattr(
+        "skimlearn.data._store_arrays.inspected", lambda lines: read.append(lines) or ""
+    )
     store = Store.create(path, sparse(), labels())
     as_matrix(store)
     as_matrix(open_store(path))
