@@ -193,6 +193,27 @@ def test_regression_and_a_grid_of_strengths(client):
         assert one.intercept_ == pytest.approx(plain.intercept_, abs=0.05)
 
 
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber", "epsilon_insensitive"])
+def test_targets_that_are_all_alike_need_no_round(client, loss):
+    X, _ = data(90, 3)
+    for target in (-12345.678, 0.0):
+        y = np.full(90, target)
+        plain = LinearRegressor(loss, random_state=0).fit(X, y)
+        model = DaskLinearRegressor(loss, random_state=0, partitions=3).fit(X, y)
+        assert model.result_.status is Status.CONVERGED
+        assert model.result_.history[-1].rounds == 0
+        assert model.result_.reads.nnz == 0
+        assert not model.coef_.any()
+        assert model.intercept_ == pytest.approx(plain.intercept_, rel=1e-12)
+    zero = DaskLinearRegressor(loss, bias="none", partitions=3, random_state=0).fit(X, y)
+    assert zero.result_.status is Status.CONVERGED
+    assert zero.result_.history[-1].rounds == 0
+    assert not zero.coef_.any()
+    other = DaskLinearRegressor(loss, bias="none", alpha=1.0, partitions=3, random_state=0)
+    other.fit(X, y + 1.0)
+    assert other.result_.history[-1].rounds > 0  # all alike, but the optimum is not zero
+
+
 def fitted_by(workers, X, y):
     options = {"n_workers": workers, "threads_per_worker": 1, "processes": False} | QUIET
     with distributed.LocalCluster(**options) as made, distributed.Client(made) as other:

@@ -53,6 +53,9 @@ class Team(Protocol):
     def each(self, name: str, function: Callable[..., Any], *lists: Any, **given: Any) -> list[Any]:
         """function(piece, *items, **given) for every piece, with its item of each list."""
 
+    def once(self, name: str, function: Callable[..., Any], values: Any, **given: Any) -> Any:
+        """function(values, **given), with what calls for all pieces have returned, in one place."""
+
     def share(self, name: str, value: Any) -> Any:
         """A value that all of a round's calls are given."""
 
@@ -94,6 +97,10 @@ class Serial:
             function(piece, *items, **given)
             for piece, *items in zip(self.pieces, *lists, strict=True)
         ]
+
+    def once(self, name: str, function: Callable[..., Any], values: Any, **given: Any) -> Any:
+        """See `Team`."""
+        return function(values, **given)
 
     def share(self, name: str, value: Any) -> Any:
         """See `Team`."""
@@ -138,6 +145,10 @@ class Cluster:
     def each(self, name: str, function: Callable[..., Any], *lists: Any, **given: Any) -> list[Any]:
         """See `Team`."""
         return self._map(name, function, self.pieces, *lists, **given)
+
+    def once(self, name: str, function: Callable[..., Any], values: Any, **given: Any) -> Any:
+        """See `Team`."""
+        return self._submit(name, function, list(values), **given)
 
     def share(self, name: str, value: Any) -> Any:
         """See `Team`."""
