@@ -28,6 +28,8 @@ from skimlearn.distributed import (  # noqa: E402
 from skimlearn.distributed._parcel import Parcel  # noqa: E402
 from skimlearn.distributed._pieces import facts_of, piece_of  # noqa: E402
 from skimlearn.distributed._team import Cluster, Serial, summed  # noqa: E402
+from skimlearn.distributed.sampled_ball import SampledBall  # noqa: E402
+from skimlearn.distributed.sampled_game import SampledGame  # noqa: E402
 from skimlearn.distributed.sampled_margin import SampledMargin  # noqa: E402
 from skimlearn.distributed.splitting import write_partitions  # noqa: E402
 from skimlearn.result import Status  # noqa: E402
@@ -452,6 +454,32 @@ def test_bad_data_are_told_with_their_partition(client):
 def test_no_cluster_is_told():
     with pytest.raises(ClusterError, match="Client"):
         DaskLinearClassifier().fit(np.eye(2), [0, 1])
+
+
+def test_sampled_balls_and_games_on_workers_are_those_of_one_process(client):
+    X, _ = data(300, 6)
+    cuts = [slice(k, k + 100) for k in range(0, 300, 100)]
+    pieces = [piece_of(k, X[c], None, None, labels=None) for k, c in enumerate(cuts)]
+    facts = [facts_of(piece) for piece in pieces]
+    for find, kind, eps in ((enclosing_ball, SampledBall, 0.1), (matrix_game, SampledGame, 0.4)):
+        options = {"eps": eps, "solver": "sampled", "draws": 8, "random_state": 0}
+        mine = find([delayed(X[c]) for c in cuts], **options)
+        rng = np.random.default_rng(0)
+        alone = kind(Serial(pieces), facts, draws=8, rng=rng).run(Limits(eps=eps))
+        np.testing.assert_array_equal(mine.x, alone.x)
+        np.testing.assert_array_equal(mine.p, alone.p)
+        assert mine.certificate == alone.certificate
+        assert mine.reads == alone.reads
+        assert mine.status is Status.CONVERGED
+        assert mine.solver == "sampled"
+        again = find([delayed(X[c]) for c in cuts], **options | {"random_state": 1})
+        assert (again.p != mine.p).any()
+        with pytest.raises(ValueError, match="random_state=0 means nothing"):
+            find(X, random_state=0)
+        with pytest.raises(ValueError, match="solver='exact' must be one of"):
+            find(X, solver="exact")
+    ball = enclosing_ball(X, solver="sampled", eps=0.1, partitions=3, random_state=0)
+    assert ball.bias == ball.certificate.primal
 
 
 def test_margins_balls_and_games(client):
