@@ -1,8 +1,9 @@
 """A peer of `cluster.py`, in an environment of its own: KIND FOLDER ALPHA SECONDS.
 
-The rows are in FOLDER, as blocks part-K.npz and labels.npz. A line of JSON on standard output for
-each number of iterations, once the weights (the bias last) are in w.npy; it goes on, with twice as
-many iterations, when a line comes in, until so many seconds are used up by one fit.
+The rows are in FOLDER, as blocks part-K.npz and labels.npz, and as text rows-K.svm. A line of JSON
+on standard output for each number of iterations, once the weights (the bias last) are in w.npy; it
+goes on, with about twice as many iterations, when a line comes in, unless all fits together would
+then take more than so many seconds.
 """
 
 import json
@@ -31,12 +32,8 @@ def spark(folder, alpha):
     """LinearSVC, local[2]: mean hinge loss + regParam / 2 ||w||^2, a free bias, by OWL-QN."""
     from pyspark.ml.classification import LinearSVC
     from pyspark.sql import SparkSession
-    from sklearn.datasets import dump_svmlight_file
 
-    width = 0
-    for k, (X, y) in enumerate(blocks(folder)):
-        width = X.shape[1]
-        dump_svmlight_file(X, (y > 0).astype(int), str(folder / f"rows-{k}.svm"), zero_based=False)
+    width = sp.load_npz(folder / "part-0.npz").shape[1]
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", "8g")
@@ -107,11 +104,14 @@ def dask_incremental(folder, alpha):
 
 
 def serve(fit, folder, limit):
-    for iterations in RUNGS:
+    used = 0.0
+    for k, iterations in enumerate(RUNGS):
         w, b, seconds = fit(iterations)
         np.save(folder / "w.npy", np.append(w, b))
         print(json.dumps({"iterations": iterations, "seconds": seconds}), flush=True)
-        if seconds > limit or not sys.stdin.readline():
+        used += seconds
+        grown = RUNGS[min(k + 1, len(RUNGS) - 1)] / iterations
+        if used + grown * seconds > limit or not sys.stdin.readline():
             return
 
 

@@ -27,6 +27,7 @@ from skimlearn.distributed import (  # noqa: E402
 )
 from skimlearn.distributed._parcel import Parcel  # noqa: E402
 from skimlearn.distributed._pieces import facts_of, piece_of  # noqa: E402
+from skimlearn.distributed._sources import make_team  # noqa: E402
 from skimlearn.distributed._team import Cluster, Serial, summed  # noqa: E402
 from skimlearn.distributed.sampled_ball import SampledBall  # noqa: E402
 from skimlearn.distributed.sampled_game import SampledGame  # noqa: E402
@@ -340,6 +341,20 @@ def test_a_warm_start_goes_on_from_the_former_answer(client, solver):
     cold = DaskLinearClassifier(**options).fit(*blocks(X, y))
     cold.fit(*blocks(X, y))
     assert cold.result_.history[0].primal == first.primal
+
+
+def test_workers_have_as_many_pieces_as_others(client):
+    X, y = data(400, 4)
+    first = min(client.scheduler_info()["workers"])
+    parts = [client.submit(np.array, X[k::4], workers=[first]) for k in range(4)]
+    targets = [client.submit(np.array, y[k::4], workers=[first]) for k in range(4)]
+    distributed.wait(parts + targets)  # all of them on one of two workers
+    team, _ = make_team(client, parts, targets, None, labels=True, partitions=None)
+    distributed.wait(team.pieces)
+    homes = [set(held) for held in client.who_has(team.pieces).values()]
+    assert sorted(sum(address in home for home in homes) for address in set.union(*homes)) == [2, 2]
+    mine = fitted(parts, targets)
+    np.testing.assert_array_equal(mine.coef_, fitted(X, y, partitions=4).coef_)
 
 
 def test_a_late_worker_gets_its_share_of_the_pieces():

@@ -203,7 +203,13 @@ class Cluster:
             raise ClusterError(self._gone())
         before = set(self.known)
         addresses = self._addresses()
-        if not before or before.issuperset(addresses) or len(addresses) < 2:
+        if before and not before.issuperset(addresses):
+            self.balance()
+
+    def balance(self) -> None:
+        """Move pieces from workers that have too many: Dask puts them where the first went."""
+        addresses = self._addresses()
+        if len(addresses) < 2:
             return
         held = self.client.who_has(self.pieces)
         homes = [min(held.get(piece.key) or [""]) for piece in self.pieces]
