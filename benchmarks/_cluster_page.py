@@ -179,10 +179,12 @@ def cost(workers, constants):
 
 
 def _model(constants, rounds):
-    lines, totals = [], {loss: {} for loss in rounds["rounds"]}
+    found = rounds["rounds"]
+    counted = {k: found.get(f"{k}, apart", v) for k, v in found.items() if "," not in k}
+    lines, totals = [], {loss: {} for loss in counted}
     for workers in WORKERS:
         parts = cost(workers, constants)
-        for loss, counts in rounds["rounds"].items():
+        for loss, counts in counted.items():
             enough = [count for k, count in counts.items() if int(k) >= workers]
             totals[loss][workers] = (enough or list(counts.values())[-1:])[0] * sum(parts)
         lines.append(
