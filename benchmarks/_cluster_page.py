@@ -14,6 +14,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from _cluster_data import ALPHA
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "experiments"))
 from _common import filled, number, plain, table  # noqa: E402
@@ -54,14 +56,22 @@ def write(part, found, out):
 
 
 def merged(before, found):
-    """What was found, and of the data sets that were left out what was there before."""
-    names = {run.get("data") for run in found.get("runs", ())}
-    kept = [run for run in before.get("runs", ()) if run.get("data", None) not in names]
-    if names == {None} or before["about"]["quick"] != found["about"]["quick"] or not kept:
+    """What was found, and of the data sets that were left out what was there before.
+
+    "sets" has what the lines of a data set were measured with.
+    """
+    names = {run["data"] for run in found.get("runs", ()) if "data" in run}
+    if not names:
         return found
-    loads = before["about"]["load"] + found["about"]["load"]
-    known = found["about"] | {"load": [min(loads), max(loads)]}
-    return found | {"about": known, "runs": kept + found["runs"]}
+    sets, kept = {}, []
+    if before["about"]["quick"] == found["about"]["quick"]:
+        kept = [run for run in before["runs"] if run["data"] not in names]
+        known = before.get("sets", {})
+        sets = {run["data"]: known.get(run["data"], before["about"]) for run in kept}
+    sets |= dict.fromkeys(names, found["about"])
+    order = list(ALPHA)
+    runs = sorted(kept + found["runs"], key=lambda run: order.index(run["data"]))
+    return found | {"sets": {name: sets[name] for name in order if name in sets}, "runs": runs}
 
 
 def texts(found):
@@ -73,15 +83,26 @@ def texts(found):
     }  # fmt: skip
 
 
-def _source(part):
-    known = part["about"]
-    kind = "A quick run, to try the command out. " if known["quick"] else ""
-    versions = ", ".join(f"{name} {what}" for name, what in known["versions"].items())
-    low, high = known["load"]
-    return (
-        f"*{kind}{known['cpu']}, {known['cores']} cores, {known['memory']}; load {low:.1f} to "
-        f"{high:.1f} processes before each measurement. {versions}.*"
-    )
+def _source(part, more=""):
+    """The line below a table; one for each thing that its sets were measured with."""
+    sets = part.get("sets", {"": part["about"]})
+    groups = {}
+    for name, known in sets.items():
+        words = {key: value for key, value in known.items() if key != "load"}
+        groups.setdefault(json.dumps(words), []).append((name, known))
+    lines = []
+    for group in groups.values():
+        known = group[0][1]
+        names = ", ".join(name for name, _ in group) + ": " if len(groups) > 1 else ""
+        kind = "A quick run, to try the command out. " if known["quick"] else ""
+        versions = ", ".join(f"{name} {what}" for name, what in known["versions"].items())
+        loads = [load for _, about in group for load in about["load"]]
+        lines.append(
+            f"*{names}{kind}{known['cpu']}, {known['cores']} cores, {known['memory']}; load "
+            f"{min(loads):.1f} to {max(loads):.1f} processes before each measurement. "
+            f"{versions}{more}.*"
+        )
+    return "\n\n".join(lines)
 
 
 def _times(part):
@@ -112,7 +133,7 @@ def _peers(part, times):
         )  # fmt: skip
     head = ("data", "who", "loss", "iterations", "seconds", "objective above ours", "")
     versions = ", ".join(f"{name} {what}" for name, what in part["peers"].items())
-    return f"{table(head, lines)}\n\n{_source(part)[:-2]}; {versions}.*"
+    return f"{table(head, lines)}\n\n{_source(part, f'; {versions}')}"
 
 
 def _constants(part):
@@ -158,10 +179,12 @@ def cost(workers, constants):
 
 
 def _model(constants, rounds):
-    lines, totals = [], {loss: {} for loss in rounds["rounds"]}
+    found = rounds["rounds"]
+    counted = {k: found.get(f"{k}, apart", v) for k, v in found.items() if "," not in k}
+    lines, totals = [], {loss: {} for loss in counted}
     for workers in WORKERS:
         parts = cost(workers, constants)
-        for loss, counts in rounds["rounds"].items():
+        for loss, counts in counted.items():
             enough = [count for k, count in counts.items() if int(k) >= workers]
             totals[loss][workers] = (enough or list(counts.values())[-1:])[0] * sum(parts)
         lines.append(

@@ -1,8 +1,9 @@
 """A peer of `cluster.py`, in an environment of its own: KIND FOLDER ALPHA SECONDS.
 
-The rows are in FOLDER, as blocks part-K.npz and labels.npz. A line of JSON on standard output for
-each number of iterations, once the weights (the bias last) are in w.npy; it goes on, with twice as
-many iterations, when a line comes in, until so many seconds are used up by one fit.
+The rows are in FOLDER, as blocks part-K.npz and labels.npz, and as text rows-K.svm. A line of JSON
+on standard output for each number of iterations, once the weights (the bias last) are in w.npy; it
+goes on, with about twice as many iterations, when a line comes in, unless all fits together would
+then take more than so many seconds.
 """
 
 import json
@@ -31,12 +32,8 @@ def spark(folder, alpha):
     """LinearSVC, local[2]: mean hinge loss + regParam / 2 ||w||^2, a free bias, by OWL-QN."""
     from pyspark.ml.classification import LinearSVC
     from pyspark.sql import SparkSession
-    from sklearn.datasets import dump_svmlight_file
 
-    width = 0
-    for k, (X, y) in enumerate(blocks(folder)):
-        width = X.shape[1]
-        dump_svmlight_file(X, (y > 0).astype(int), str(folder / f"rows-{k}.svm"), zero_based=False)
+    width = sp.load_npz(folder / "part-0.npz").shape[1]
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", "8g")
@@ -55,6 +52,7 @@ def spark(folder, alpha):
         seconds = time.perf_counter() - began
         return model.coefficients.toArray(), model.intercept, seconds
 
+    fit(1)  # so that code is loaded
     return fit
 
 
@@ -77,6 +75,7 @@ def dask_logistic(folder, alpha):
         seconds = time.perf_counter() - began
         return np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]), seconds
 
+    fit(1)
     return fit
 
 
@@ -92,7 +91,9 @@ def dask_incremental(folder, alpha):
     lazy = [da.from_delayed(dask.delayed(X), shape=X.shape, meta=empty) for X, _ in pairs]
     rows = dask.persist(da.concatenate(lazy))[0]
     targets = da.concatenate([da.from_array(y, chunks=len(y)) for _, y in pairs])
-    model = Incremental(SGDClassifier(loss="hinge", alpha=alpha, average=True, random_state=0))
+    steps = SGDClassifier(loss="hinge", alpha=alpha, average=True, random_state=0)
+    Incremental(steps).partial_fit(rows, targets, classes=[-1, 1])
+    model = Incremental(steps)
     done, used = 0, 0.0
 
     def fit(iterations):
@@ -107,11 +108,16 @@ def dask_incremental(folder, alpha):
 
 
 def serve(fit, folder, limit):
-    for iterations in RUNGS:
+    used = 0.0
+    for k, iterations in enumerate(RUNGS):
+        began = time.perf_counter()
         w, b, seconds = fit(iterations)
+        last = time.perf_counter() - began
         np.save(folder / "w.npy", np.append(w, b))
         print(json.dumps({"iterations": iterations, "seconds": seconds}), flush=True)
-        if seconds > limit or not sys.stdin.readline():
+        used += last
+        grown = RUNGS[min(k + 1, len(RUNGS) - 1)] / iterations
+        if used + grown * last > limit or not sys.stdin.readline():
             return
 
 

@@ -1,11 +1,12 @@
 """Rounds of CoCoA+ to a gap of 1e-3 as the partitions grow from 2 to 1,024, in one process.
 
-    python benchmarks/rounds.py [--most 1024] [--rows 65536] [--alpha 1e-3] [--plain] [--epochs 2]
+    python benchmarks/rounds.py [--most 1024] [--rows 65536] [--alpha 1e-3] [--plain] [--apart]
     python benchmarks/rounds.py --out docs    # into docs/scale.md
 
 No cluster: partitions are visited one after the other, which gives the same numbers to the bit.
-Rows are sparse, ten features of 4,096; labels are noisy. --plain switches the acceleration off. The
-model of docs/scale.md takes its rounds from this table.
+Rows are sparse, ten features of 4,096; labels are noisy. --plain switches the acceleration off,
+--apart the joint rounds. The model of docs/scale.md takes its rounds from this table, of the hinge
+those without joint rounds: with so many rows too many of them are open.
 """
 
 import argparse
@@ -24,12 +25,7 @@ from skimlearn.formulas import losses, regularizers
 from skimlearn.result import Budget
 
 D, ENTRIES = 4096, 10
-
-
-class Plain(Ascent):
-    """Without acceleration."""
-
-    accelerated = False
+MORE = [("hinge", True)]  # what the page has beside the defaults
 
 
 def rows(n):
@@ -43,19 +39,19 @@ def rows(n):
     return X, y
 
 
-def rounds(X, y, parts, loss, alpha, kind, epochs):
+def rounds(X, y, parts, loss, options, kind):
     pieces = [piece_of(k, X[k::parts], y[k::parts], None, labels=True) for k in range(parts)]
     square = sum(float(piece.squares.sum()) for piece in pieces) / len(y)
     spec = Spec(
         loss=losses.resolve(loss, labels=True), regularizer=regularizers.resolve(2.0, None),
-        alpha=alpha, bias="free", n=len(y), d=D, mean_weight=1.0, bias_square=square / parts,
-        positive=1,
+        alpha=options.alpha, bias="free", n=len(y), d=D, mean_weight=1.0,
+        bias_square=square / parts, positive=1,
     )  # fmt: skip
     team = Serial(pieces)
     return solve(
         team,
-        kind(team, spec, 0, epochs=epochs),
-        Budget(gap=1e-3, epochs=1000 * epochs),
+        kind(team, spec, 0, epochs=options.epochs),
+        Budget(gap=1e-3, epochs=1000 * options.epochs),
         entries=X.nnz,
     )
 
@@ -69,21 +65,25 @@ def main():
     parser.add_argument("--alpha", type=float, default=1e-3)
     parser.add_argument("--loss", nargs="*", default=["log", "hinge"])
     parser.add_argument("--epochs", type=int, default=2, help="on a partition, in a round")
-    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--plain", action="store_true", help="without acceleration")
+    parser.add_argument("--apart", action="store_true", help="without joint rounds")
     parser.add_argument("--out", type=Path, help="folder of scale.md; default: print only")
     options = parser.parse_args()
     X, y = rows(options.rows)
     found, loads = {}, [load_now()]
     print("| partitions | loss | rounds | gap | seconds here |\n|---|---|---|---|---|", flush=True)
-    for loss in options.loss:
+    for loss, apart in [(loss, options.apart) for loss in options.loss] + MORE * bool(options.out):
+        name = f"{loss}, apart" if apart else loss
+        switches = {"accelerated": not options.plain, "joins": not apart}
+        kind = type("Chosen", (Ascent,), switches)
         parts = 2
         while parts <= options.most:
             began = time.perf_counter()
-            kind = Plain if options.plain else Ascent
-            result = rounds(X, y, parts, loss, options.alpha, kind, options.epochs)
-            found.setdefault(loss, {})[str(parts)] = len(result.history) - 1
+            result = rounds(X, y, parts, loss, options, kind)
+            count = result.history[-1].rounds
+            found.setdefault(name, {})[str(parts)] = count
             print(
-                f"| {parts:,} | {loss} | {len(result.history) - 1} | "
+                f"| {parts:,} | {name} | {count} | "
                 f"{result.certificate.relative_gap:.1e} | {time.perf_counter() - began:.0f} |",
                 flush=True,
             )

@@ -440,3 +440,13 @@ def test_zero_weights_and_variables_need_no_look_at_the_rows(loss, bias, weights
     assert bound.value == pytest.approx(certificates.dual(problem, np.zeros(N)).value, rel=1e-12)
     for vector in (answer.w, answer.z, bound.a, bound.theta):
         assert not vector.any()
+
+
+@pytest.mark.pure_python
+def test_inner_variables_are_neither_zero_nor_at_an_end():
+    weights = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    problem = make_problem(
+        np.eye(5), [1, 1, 1, -1, 1], loss="hinge", alpha=1.0, sample_weight=weights
+    )
+    a = np.array([0.0, 0.5, 1.0, -0.25, 0.5])
+    assert certificates.inner(problem, a).tolist() == [False, True, False, True, False]

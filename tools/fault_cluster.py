@@ -1,12 +1,13 @@
 """Kill workers of a cluster at random rounds: every fit ends with the answer it would have had.
 
-    python tools/fault_cluster.py --trials 20 [--margins]
+    python tools/fault_cluster.py --trials 20 [--sampled]
 
 A trial chooses data, a loss, a number of partitions and a round; when that round is over one of
 two workers gets SIGKILL, at once or some moments later, in the middle of the next. Dask starts it
 anew and computes again what it held. The fit must end with the gap that was asked for, and with the
-coefficients, dual variables and bounds of a fit left alone, to the last bit. With --margins
-it is the sampled margin, killed at a random moment, that must end as one that was left alone.
+coefficients, dual variables and bounds of a fit left alone, to the last bit. With --sampled it is
+a margin, a ball or a game from sampled rows, killed at a random moment, that must end as one that
+was left alone.
 """
 
 import argparse
@@ -15,11 +16,17 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 
 from distributed import Client, LocalCluster
-from skimlearn.distributed import DaskLinearClassifier, max_margin
+from skimlearn.distributed import (
+    DaskLinearClassifier,
+    enclosing_ball,
+    matrix_game,
+    max_margin,
+)
 
 LOSSES = ("hinge", "log", "squared_hinge")
 
@@ -60,19 +67,24 @@ def trial(seed, client):
     return "" if same else "the answer is another one", about
 
 
-def margin_trial(seed, client):
-    """The same for the sampled margin."""
+def sampled_trial(seed, client):
+    """The same for a margin, a ball or a game from sampled rows and columns."""
     rng = np.random.default_rng(seed)
     n, d, parts = int(rng.integers(200, 2000)), int(rng.integers(2, 50)), int(rng.integers(2, 7))
     X = rng.standard_normal((n, d))
     y = np.where(X @ rng.standard_normal(d) > 0, 1, -1)
     options = {"eps": 1e-9, "max_steps": 80, "partitions": parts, "random_state": int(seed)}
-    whole = max_margin(X, y, solver="sampled", **options)
+    name, find = (
+        ("margin", partial(max_margin, X, y)),
+        ("ball", partial(enclosing_ball, X)),
+        ("game", partial(matrix_game, X)),
+    )[seed % 3]
+    whole = find(solver="sampled", **options)
     pids = sorted(client.run(os.getpid).values())
     killed, delay = pids[int(rng.integers(len(pids)))], float(rng.uniform(0.1, 0.7)) * whole.seconds
     threading.Timer(delay, os.kill, (killed, signal.SIGKILL)).start()
-    result = max_margin(X, y, solver="sampled", **options)
-    about = f"sampled margin, {parts} partitions, after {delay:.1f} of {whole.seconds:.1f} s"
+    result = find(solver="sampled", **options)
+    about = f"sampled {name}, {parts} partitions, after {delay:.1f} of {whole.seconds:.1f} s"
     if killed in client.run(os.getpid).values():
         return "nobody was killed", about
     same = (
@@ -91,7 +103,7 @@ def main():
     )
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--margins", action="store_true", help="of the sampled margin")
+    parser.add_argument("--sampled", action="store_true", help="of margins, balls and games")
     options = parser.parse_args()
     failures = 0
     quiet = {"dashboard_address": ":0", "silence_logs": 60}
@@ -99,7 +111,7 @@ def main():
         began = time.perf_counter()
         cluster = LocalCluster(n_workers=2, threads_per_worker=1, **quiet)
         with cluster, Client(cluster) as client:
-            run = margin_trial if options.margins else trial
+            run = sampled_trial if options.sampled else trial
             wrong, about = run(options.seed + k, client)
         failures += bool(wrong)
         passed = time.perf_counter() - began

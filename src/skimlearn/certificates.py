@@ -148,6 +148,13 @@ def clipped(problem: Problem, a: Vector) -> Vector:
     return a
 
 
+def inner(problem: Problem, a: Vector) -> NDArray[np.bool_]:
+    """Which variables are neither zero nor at an end of their range; rows of weight 0 have none."""
+    found = np.empty(len(a), dtype=np.bool_)
+    _mark_inner(problem.loss, problem.y, problem.weights, a, found)
+    return found
+
+
 def dual(problem: Problem, a: Vector, theta: Vector | None = None) -> Dual:
     """The lower bound of feasible variables; reads the rows of nonzero ones once."""
     scale = 1.0 / (problem.alpha * problem.n)
@@ -233,6 +240,13 @@ def _clip(loss, y, a):
     for i in range(len(a)):
         low, high = loss.dual_bounds(y[i])
         a[i] = min(max(a[i], low), high)
+
+
+@kernel
+def _mark_inner(loss, y, m, a, out):
+    for i in range(len(a)):
+        low, high = loss.dual_bounds(y[i])
+        out[i] = m[i] > 0.0 and a[i] != 0.0 and low < a[i] < high
 
 
 @kernel

@@ -27,7 +27,10 @@ from skimlearn.distributed import (  # noqa: E402
 )
 from skimlearn.distributed._parcel import Parcel  # noqa: E402
 from skimlearn.distributed._pieces import facts_of, piece_of  # noqa: E402
+from skimlearn.distributed._sources import make_team  # noqa: E402
 from skimlearn.distributed._team import Cluster, Serial, summed  # noqa: E402
+from skimlearn.distributed.sampled_ball import SampledBall  # noqa: E402
+from skimlearn.distributed.sampled_game import SampledGame  # noqa: E402
 from skimlearn.distributed.sampled_margin import SampledMargin  # noqa: E402
 from skimlearn.distributed.splitting import write_partitions  # noqa: E402
 from skimlearn.result import Status  # noqa: E402
@@ -193,6 +196,27 @@ def test_regression_and_a_grid_of_strengths(client):
         assert one.intercept_ == pytest.approx(plain.intercept_, abs=0.05)
 
 
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber", "epsilon_insensitive"])
+def test_targets_that_are_all_alike_need_no_round(client, loss):
+    X, _ = data(90, 3)
+    for target in (-12345.678, 0.0):
+        y = np.full(90, target)
+        plain = LinearRegressor(loss, random_state=0).fit(X, y)
+        model = DaskLinearRegressor(loss, random_state=0, partitions=3).fit(X, y)
+        assert model.result_.status is Status.CONVERGED
+        assert model.result_.history[-1].rounds == 0
+        assert model.result_.reads.nnz == 0
+        assert not model.coef_.any()
+        assert model.intercept_ == pytest.approx(plain.intercept_, rel=1e-12)
+    zero = DaskLinearRegressor(loss, bias="none", partitions=3, random_state=0).fit(X, y)
+    assert zero.result_.status is Status.CONVERGED
+    assert zero.result_.history[-1].rounds == 0
+    assert not zero.coef_.any()
+    other = DaskLinearRegressor(loss, bias="none", alpha=1.0, partitions=3, random_state=0)
+    other.fit(X, y + 1.0)
+    assert other.result_.history[-1].rounds > 0  # all alike, but the optimum is not zero
+
+
 def fitted_by(workers, X, y):
     options = {"n_workers": workers, "threads_per_worker": 1, "processes": False} | QUIET
     with distributed.LocalCluster(**options) as made, distributed.Client(made) as other:
@@ -319,6 +343,20 @@ def test_a_warm_start_goes_on_from_the_former_answer(client, solver):
     assert cold.result_.history[0].primal == first.primal
 
 
+def test_workers_have_as_many_pieces_as_others(client):
+    X, y = data(400, 4)
+    first = min(client.scheduler_info()["workers"])
+    parts = [client.submit(np.array, X[k::4], workers=[first]) for k in range(4)]
+    targets = [client.submit(np.array, y[k::4], workers=[first]) for k in range(4)]
+    distributed.wait(parts + targets)  # all of them on one of two workers
+    team, _ = make_team(client, parts, targets, None, labels=True, partitions=None)
+    distributed.wait(team.pieces)
+    homes = [set(held) for held in client.who_has(team.pieces).values()]
+    assert sorted(sum(address in home for home in homes) for address in set.union(*homes)) == [2, 2]
+    mine = fitted(parts, targets)
+    np.testing.assert_array_equal(mine.coef_, fitted(X, y, partitions=4).coef_)
+
+
 def test_a_late_worker_gets_its_share_of_the_pieces():
     X, y = data()
     held = []
@@ -431,6 +469,32 @@ def test_bad_data_are_told_with_their_partition(client):
 def test_no_cluster_is_told():
     with pytest.raises(ClusterError, match="Client"):
         DaskLinearClassifier().fit(np.eye(2), [0, 1])
+
+
+def test_sampled_balls_and_games_on_workers_are_those_of_one_process(client):
+    X, _ = data(300, 6)
+    cuts = [slice(k, k + 100) for k in range(0, 300, 100)]
+    pieces = [piece_of(k, X[c], None, None, labels=None) for k, c in enumerate(cuts)]
+    facts = [facts_of(piece) for piece in pieces]
+    for find, kind, eps in ((enclosing_ball, SampledBall, 0.1), (matrix_game, SampledGame, 0.4)):
+        options = {"eps": eps, "solver": "sampled", "draws": 8, "random_state": 0}
+        mine = find([delayed(X[c]) for c in cuts], **options)
+        rng = np.random.default_rng(0)
+        alone = kind(Serial(pieces), facts, draws=8, rng=rng).run(Limits(eps=eps))
+        np.testing.assert_array_equal(mine.x, alone.x)
+        np.testing.assert_array_equal(mine.p, alone.p)
+        assert mine.certificate == alone.certificate
+        assert mine.reads == alone.reads
+        assert mine.status is Status.CONVERGED
+        assert mine.solver == "sampled"
+        again = find([delayed(X[c]) for c in cuts], **options | {"random_state": 1})
+        assert (again.p != mine.p).any()
+        with pytest.raises(ValueError, match="random_state=0 means nothing"):
+            find(X, random_state=0)
+        with pytest.raises(ValueError, match="solver='exact' must be one of"):
+            find(X, solver="exact")
+    ball = enclosing_ball(X, solver="sampled", eps=0.1, partitions=3, random_state=0)
+    assert ball.bias == ball.certificate.primal
 
 
 def test_margins_balls_and_games(client):

@@ -51,3 +51,25 @@ def test_a_part_is_written_and_the_others_stay(page, tmp_path):
     assert after == before | {"rounds": rounds}
     text = (tmp_path / "scale.md").read_text(encoding="utf-8")
     assert "512 times the partitions take 3 times (log) the rounds" in text
+
+
+def test_lines_of_other_sets_stay_with_what_they_were_measured_on(page):
+    here = {"cpu": "one", "cores": 2, "memory": "8 GB", "quick": False, "load": [0.0, 1.0]}
+    here |= {"versions": {"numpy": "2"}}
+    there = here | {"cpu": "two", "load": [3.0, 4.0]}
+    line = {"loss": "log", "workers": 1, "seconds": 2.0, "total": 3.0, "rounds": 4, "bytes": 5e6}
+    line |= {"gap": 1e-4}
+    before = {"about": here, "runs": [line | {"data": "made"}, line | {"data": "imdb"}]}
+    found = {"about": there, "runs": [line | {"data": "imdb", "seconds": 1.0}]}
+    merged = page.merged(before, found)
+    assert [run["data"] for run in merged["runs"]] == ["imdb", "made"]  # in the order of the sets
+    assert merged["runs"][0]["seconds"] == 1.0
+    assert merged["sets"] == {"imdb": there, "made": here}
+    text = page._times(merged)
+    assert "*imdb: two, 2 cores, 8 GB; load 3.0 to 4.0" in text
+    assert "*made: one, 2 cores, 8 GB; load 0.0 to 1.0" in text
+    again = page.merged(merged, {"about": there, "runs": [line | {"data": "made"}]})
+    assert page._times(again).count("two, 2 cores") == 1  # one line says it of both
+    assert "imdb: two" not in page._times(again)
+    quick = page.merged(merged, {"about": there | {"quick": True}, "runs": found["runs"]})
+    assert [run["data"] for run in quick["runs"]] == ["imdb"]

@@ -29,7 +29,7 @@ from skimlearn.distributed._rounds import Round
 from skimlearn.distributed._team import Cluster
 from skimlearn.result import Certificate, Result, Status
 
-__all__ = ["Solve", "check_draws", "core_set_rounds"]
+__all__ = ["Solve", "check_draws", "core_set_rounds", "values_at"]
 
 Vector = NDArray[np.float64]
 Solve = Callable[[Any], tuple[Vector, Vector, float]]  # the core set: x, p, lower bound
@@ -45,15 +45,7 @@ class Winners(NamedTuple):
 
 def winners(piece: Piece, *, kind: str, x: Vector, draws: int) -> Winners:
     """Find them."""
-    z = np.empty(piece.n)
-    responses(piece.rows, x, z)
-    if kind == "margin":
-        assert piece.y is not None
-        g = -piece.y * z
-    elif kind == "ball":
-        g = np.maximum(piece.squares - 2.0 * z + float(x @ x), 0.0)
-    else:
-        g = z
+    g = values_at(piece, kind, x)
     count = min(draws, piece.n)
     places = np.argpartition(-g, count - 1)[:count]
     places = places[np.lexsort((places, -g[places]))].astype(np.int64)
@@ -64,6 +56,18 @@ def winners(piece: Piece, *, kind: str, x: Vector, draws: int) -> Winners:
             signs[:, None] * rows if isinstance(rows, np.ndarray) else rows.multiply(signs[:, None])
         )
     return Winners(g[places], places, rows)
+
+
+def values_at(piece: Piece, kind: str, x: Vector) -> Vector:
+    """g_i(x) of all rows of a partition."""
+    z = np.empty(piece.n)
+    responses(piece.rows, x, z)
+    if kind == "margin":
+        assert piece.y is not None
+        return -piece.y * z
+    if kind == "ball":
+        return np.maximum(piece.squares - 2.0 * z + float(x @ x), 0.0)
+    return z
 
 
 def check_draws(draws: Any) -> None:

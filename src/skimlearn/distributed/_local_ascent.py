@@ -13,22 +13,28 @@ from skimlearn.data.rows import combine, lengths, norms
 from skimlearn.distributed._certify import Query, certify, slopes
 from skimlearn.distributed._parcel import Parcel
 from skimlearn.distributed._pieces import Piece, Spec
+from skimlearn.problem import Problem
 from skimlearn.solvers._mirror import mirror_state, refresh
 from skimlearn.solvers.dual import _ascend
 
 __all__ = [
+    "SUMS",
     "State",
     "Turn",
     "ascend",
     "begin",
     "begin_at",
     "both",
+    "climbed",
     "examine",
     "forward",
+    "sums_of",
     "variables",
 ]
 
 Vector = NDArray[np.float64]
+
+SUMS = 6  # numbers that a round sends: three sums, entries read, rows visited, entries of open rows
 
 
 class State(NamedTuple):
@@ -89,42 +95,59 @@ def ascend(
     """
     state: State = pair[0]
     problem = piece.problem(spec)
-    regularizer = problem.regularizer
-    n, scale = problem.n, turn.sigma / (spec.alpha * spec.n)
-    exponent = regularizer.exponent()
-    squares = piece.squares if exponent == 2.0 else norms(piece.rows, exponent) ** 2
-    h = problem.weights * (squares + spec.bias_square) * scale
     start, offset = forward(theta, before, turn.ahead), np.array([turn.offset])
     here, a = start.copy(), state.a.copy()
     if turn.ahead > 0.0:
         ahead = state.a + turn.ahead * (state.a - state.before)
         a = certificates.clipped(problem, ahead)
-        back = (a - ahead) * problem.weights * scale
+        back = (a - ahead) * problem.weights * (turn.sigma / (spec.alpha * spec.n))
         combine(problem.rows, back, here)
         offset[0] += spec.bias_square * back.sum()
-    phi = here if regularizer.linear() else np.zeros(spec.d)
-    entries = int(lengths(piece.rows).sum())
-    mirror = mirror_state(max(1.0, spec.d * n / max(1, entries)))
-    refresh(regularizer, 1.0, here, phi, mirror)
-    moved = np.empty(n, dtype=np.bool_)
     rng = np.random.default_rng([turn.seed, turn.number, piece.number])
-    for _ in range(turn.epochs):
-        _ascend(
-            problem.rows, problem.y, problem.weights, problem.loss, regularizer,
-            problem.alpha / turn.sigma, spec.bias_square, turn.centre, rng.permutation(n), float(n),
-            h, a, moved, here, phi, mirror, offset,
-        )  # fmt: skip
-    weighted = a * problem.weights
-    numbers = [
-        float(weighted.sum()),
-        float(weighted[a > 0.0].sum()),
-        n * certificates.mean_conjugate(problem, a),
-        turn.epochs * entries,
-    ]
+    climbed(problem, spec, turn, rng, a, here, offset)
+    sizes = lengths(piece.rows)
+    visits = [turn.epochs * int(sizes.sum()), turn.epochs * problem.n]
+    numbers = [*sums_of(problem, a), *visits, int(sizes[certificates.inner(problem, a)].sum())]
     if query is not None:
         numbers += examine(piece, pair, spec=spec, query=query, theta=theta)[1].numbers.tolist()
     parcel = Parcel.of((here - start) / turn.sigma, numbers)
     return State(a, state.a), parcel
+
+
+def climbed(
+    problem: Problem, spec: Spec, turn: Turn, rng: np.random.Generator, a: Vector, here: Vector,
+    offset: Vector, enough: float | None = None,
+) -> int:  # fmt: skip
+    """Epochs of coordinate ascent on ``a``, ``here`` (theta) and the bias's offset, in place.
+
+    They end early when the gap that visits see has fallen to ``enough`` of what it was.
+    """
+    regularizer, n = problem.regularizer, problem.n
+    exponent = regularizer.exponent()
+    assert problem.squares is not None
+    squares = problem.squares if exponent == 2.0 else norms(problem.rows, exponent) ** 2
+    h = problem.weights * (squares + spec.bias_square) * (turn.sigma / (spec.alpha * spec.n))
+    phi = here if regularizer.linear() else np.zeros(spec.d)
+    mirror = mirror_state(max(1.0, spec.d * n / max(1, int(lengths(problem.rows).sum()))))
+    refresh(regularizer, 1.0, here, phi, mirror)
+    moved, first = np.empty(n, dtype=np.bool_), 0.0
+    for epoch in range(turn.epochs):
+        gap = _ascend(
+            problem.rows, problem.y, problem.weights, problem.loss, regularizer,
+            problem.alpha / turn.sigma, spec.bias_square, turn.centre, rng.permutation(n), float(n),
+            h, a, moved, here, phi, mirror, offset,
+        )  # fmt: skip
+        first = max(first, gap)
+        if enough is not None and gap <= enough * first:
+            return epoch + 1
+    return turn.epochs
+
+
+def sums_of(problem: Problem, a: Vector) -> list[float]:
+    """The weighted sums of all variables and of the positive ones, and that of the conjugates."""
+    weighted = a * problem.weights
+    conjugates = problem.n * certificates.mean_conjugate(problem, a)
+    return [float(weighted.sum()), float(weighted[a > 0.0].sum()), conjugates]
 
 
 def examine(

@@ -41,6 +41,7 @@ class Spec:
     positive: Any = None  # the class against the others; None: targets are numbers
     column: int | None = None  # of a matrix of labels
     constant: float | None = None  # the target, if all rows have the same one
+    rounding: float = 0.0  # what the rounding of predictions costs, of a regression
     factors: tuple[tuple[Any, float], ...] = ()  # weights of the classes
 
 
@@ -216,6 +217,7 @@ class Facts:
     classes: dict[Any, tuple[int, float]]  # rows and weight of each
     fractions: bool  # whether targets are numbers with fractions
     labels: tuple[tuple[int, float], ...] | None  # of a matrix: rows and weight that have each
+    targets: tuple[float, float, float] | None  # numbers: least, greatest, weighted absolute sum
 
 
 def facts_of(piece: Piece, labels: bool = False) -> Facts:
@@ -223,7 +225,7 @@ def facts_of(piece: Piece, labels: bool = False) -> Facts:
     n, d = piece.rows.shape
     weights = np.ones(n) if piece.sample_weight is None else piece.sample_weight
     classes: dict[Any, tuple[int, float]] = {}
-    fractions, columns = False, None
+    fractions, columns, targets = False, None, None
     if labels and piece.y is not None and piece.y.ndim == 2:
         counted = zip(piece.y.sum(axis=0).tolist(), (weights @ piece.y).tolist(), strict=True)
         columns = tuple((int(count), float(weight)) for count, weight in counted)
@@ -236,8 +238,11 @@ def facts_of(piece: Piece, labels: bool = False) -> Facts:
                 label: (int(count), float(weight))
                 for label, count, weight in zip(found.tolist(), counts, sums, strict=True)
             }
+    elif piece.y is not None:
+        y = piece.y
+        targets = (float(y.min()), float(y.max()), float(weights @ np.abs(y)))
     return Facts(
         n=n, d=d, entries=int(lengths(piece.rows).sum()), names=piece.names,
         weight=float(weights.sum()), square=float(weights @ piece.squares), classes=classes,
-        fractions=fractions, labels=columns,
+        fractions=fractions, labels=columns, targets=targets,
     )  # fmt: skip

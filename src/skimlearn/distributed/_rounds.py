@@ -70,9 +70,10 @@ def settled(spec: Spec) -> Result:
     assert spec.constant is not None
     problem = make_problem([[0.0]], [spec.constant], loss=spec.loss, alpha=spec.alpha)
     primal, dual = certificates.at_zero(problem)
+    bias = certificates.middle_bias(problem, np.zeros(1), primal.b)
     record = Round(0.0, 0.0, 0, primal.value, dual.value, rounds=0, moved=0)
     return Result(
-        x=np.zeros(spec.d), bias=primal.b, p=np.zeros(spec.n),
+        x=np.zeros(spec.d), bias=bias, p=np.zeros(spec.n),
         certificate=Certificate(primal.value, dual.value), reads=Reads(),
         seconds=time.perf_counter() - began, epochs=0.0, status=Status.CONVERGED,
         history=[record], solver="none",
@@ -99,6 +100,8 @@ class _Loop:
             self.method.restore(self.checkpoint.read(self.spec, self.team.count))
         self._check()
         try:
+            if self._is_exact():
+                status = Status.STALLED if self.budget.gap is None else Status.CONVERGED
             while status is None:
                 self.team.settle()
                 self.method.advance()
@@ -137,7 +140,7 @@ class _Loop:
     def _record(self) -> Round:
         certificate = self._certificate()
         return Round(
-            epoch=self.method.rounds * self.method.epochs,
+            epoch=self.method.visits / self.spec.n,
             seconds=time.perf_counter() - self.began,
             reads=self.method.reads,
             primal=certificate.primal,
@@ -147,12 +150,15 @@ class _Loop:
         )
 
     def _status(self) -> Status | None:
-        budget, certificate, method = self.budget, self._certificate(), self.method
+        budget, certificate = self.budget, self._certificate()
+        method, spec = self.method, self.spec
         if budget.gap is not None and certificate.relative_gap <= budget.gap:
             return Status.CONVERGED
+        if self._is_exact():
+            return Status.STALLED if budget.gap is None else Status.CONVERGED
         if certificate.gap <= 1e-13 * abs(certificate.primal):
             return Status.STALLED
-        if budget.epochs is not None and (method.rounds + 1) * method.epochs > budget.epochs:
+        if budget.epochs is not None and method.visits / spec.n + method.epochs > budget.epochs:
             return Status.EPOCHS
         if budget.reads is not None and method.reads + self.entries > budget.reads:
             return Status.READS
@@ -161,6 +167,11 @@ class _Loop:
         if self.callback is not None and self.callback(self.history[-1]):
             return Status.STOPPED
         return None
+
+    def _is_exact(self) -> bool:
+        """Whether the gap is less than what the rounding of predictions makes, or none."""
+        gap = self._certificate().gap
+        return gap <= 0.0 or gap < self.spec.rounding
 
     def _result(self, status: Status) -> Result:
         assert self.best is not None
@@ -177,12 +188,12 @@ class _Loop:
             p=variables,
             certificate=self._certificate(),
             reads=Reads(
-                int(self.spec.n * self.spec.d * self.method.rounds * self.method.epochs),
+                self.method.visits * self.spec.d,
                 reads,
                 self.checks * self.entries,
             ),
             seconds=time.perf_counter() - self.began,
-            epochs=float(self.method.rounds * self.method.epochs),
+            epochs=self.method.visits / self.spec.n,
             status=status,
             history=self.history,
             solver=self.method.name,

@@ -60,7 +60,9 @@ def make_team(
     widths = sorted({facts[k].d for k in kept})
     if len(widths) > 1 or widths[0] == 0:
         raise ValueError(f"the partitions of X have {widths} columns: all must have the same")
-    return Cluster(client, [pieces[k] for k in kept], team.stop), [facts[k] for k in kept]
+    team = Cluster(client, [pieces[k] for k in kept], team.stop)
+    team.balance()
+    return team, [facts[k] for k in kept]
 
 
 def is_collection(X: Any) -> bool:

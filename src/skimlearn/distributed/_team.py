@@ -53,6 +53,9 @@ class Team(Protocol):
     def each(self, name: str, function: Callable[..., Any], *lists: Any, **given: Any) -> list[Any]:
         """function(piece, *items, **given) for every piece, with its item of each list."""
 
+    def once(self, name: str, function: Callable[..., Any], values: Any, **given: Any) -> Any:
+        """function(values, **given), with what calls for all pieces have returned, in one place."""
+
     def share(self, name: str, value: Any) -> Any:
         """A value that all of a round's calls are given."""
 
@@ -94,6 +97,10 @@ class Serial:
             function(piece, *items, **given)
             for piece, *items in zip(self.pieces, *lists, strict=True)
         ]
+
+    def once(self, name: str, function: Callable[..., Any], values: Any, **given: Any) -> Any:
+        """See `Team`."""
+        return function(values, **given)
 
     def share(self, name: str, value: Any) -> Any:
         """See `Team`."""
@@ -138,6 +145,10 @@ class Cluster:
     def each(self, name: str, function: Callable[..., Any], *lists: Any, **given: Any) -> list[Any]:
         """See `Team`."""
         return self._map(name, function, self.pieces, *lists, **given)
+
+    def once(self, name: str, function: Callable[..., Any], values: Any, **given: Any) -> Any:
+        """See `Team`."""
+        return self._submit(name, function, list(values), **given)
 
     def share(self, name: str, value: Any) -> Any:
         """See `Team`."""
@@ -192,7 +203,13 @@ class Cluster:
             raise ClusterError(self._gone())
         before = set(self.known)
         addresses = self._addresses()
-        if not before or before.issuperset(addresses) or len(addresses) < 2:
+        if before and not before.issuperset(addresses):
+            self.balance()
+
+    def balance(self) -> None:
+        """Move pieces from workers that have too many: Dask puts them where the first went."""
+        addresses = self._addresses()
+        if len(addresses) < 2:
             return
         held = self.client.who_has(self.pieces)
         homes = [min(held.get(piece.key) or [""]) for piece in self.pieces]

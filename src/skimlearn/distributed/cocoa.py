@@ -20,6 +20,11 @@ may lie ahead (Nesterov; Beck and Teboulle, "FISTA", 2009): a + beta (a - former
 for theta, which is linear in a and so needs no message. Variables ahead are moved back into their
 domain on the partitions. When D has fallen the momentum begins anew.
 
+Joint rounds. With the hinge few rows are open after some rounds, and these are what the safe sum
+makes slow: to move one of them, others must give way, many of which are on other partitions. Once
+they are few, every other round visits them alone, in one place (`_joint`). It never lowers D, and
+the momentum begins anew.
+
 What travels. Theta goes to every worker once in a round, for the check and for the changes; the
 point ahead is made there, of this theta and the former one. Each partition sends delta_k. A check
 sends numbers only (`_certify`). While the gap is far from its target, a check and the round after
@@ -40,7 +45,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.distributed._certify import Answer, Biases, Query, asked, judged
+from skimlearn.distributed._joint import join, opened, returned
 from skimlearn.distributed._local_ascent import (
+    SUMS,
     Turn,
     ascend,
     begin,
@@ -59,6 +66,9 @@ __all__ = ["Ascent"]
 Vector = NDArray[np.float64]
 
 EPOCHS = 2  # over the rows of a partition, in a round
+FEW = 3  # joint rounds begin when the entries of open rows are so many times fewer than all
+MOST_OPEN = 4_000_000  # entries that are visited in one place, some 50 MB
+LONGEST = 100  # epochs of a joint round; it reads no more than another one
 SHORT = 65536  # bytes that may travel without need
 CLOSE = 1e-6  # a relative gap at which rounding in theta would show
 
@@ -71,6 +81,7 @@ class Ascent:
 
     name = "cocoa+"
     accelerated = True
+    joins = True  # whether there are joint rounds
 
     def __init__(
         self, team: Any, spec: Spec, seed: int, *, epochs: int = EPOCHS, tol: float | None = None,
@@ -82,7 +93,8 @@ class Ascent:
         self.offset = self.offset_before = self.centre = 0.0
         self.sums = (0.0, 0.0)  # of the positive variables, and of all
         self.momentum, self.value = 1.0, -math.inf
-        self.rounds = self.reads = self.moved = 0
+        self.rounds = self.reads = self.visits = self.moved = 0
+        self.joint = 0  # epochs of the next round at most, if it is a joint one
         self.biases = Biases(spec.bias)
         self.close = False  # so near the optimum that rounding in theta would show
         self.gaps = (math.inf, math.inf)  # at the last two checks
@@ -113,9 +125,9 @@ class Ascent:
     def advance(self) -> None:
         """One round."""
         spec, turn = self.spec, self._turn()
-        states, parcel = self.begun or self._ascended(None)
+        states, parcel = self.begun or self._made(None)
         self.states, self.begun = states, None
-        total, up, conjugates, reads = parcel.numbers[:4].tolist()
+        total, up, conjugates, reads, visits, still_open = parcel.numbers[:SUMS].tolist()
         before = self.theta_before if turn.ahead > 0.0 else None
         start = forward(self.theta, before, turn.ahead)
         self.theta_before, self.theta = self.theta, start + parcel.vector
@@ -127,11 +139,20 @@ class Ascent:
         if spec.bias_square > 0.0:
             value -= 0.5 * spec.alpha * self.offset**2 / spec.bias_square
             value -= self.centre * total / spec.n
-        self.momentum = 1.0 if value < self.value else self._lead()[0]
+        if self.joint:  # the next round begins here
+            self.theta_before, self.shared = self.theta, [None, None]
+            self.offset_before, self.momentum = self.offset, 1.0
+        else:
+            self.momentum = 1.0 if value < self.value else self._lead()[0]
+            self.moved += 16 * spec.n if self.light else 0
+        joins = self.joins and not self.joint and self.team.count > 1
+        few = 0.0 < still_open <= min(reads / self.epochs / FEW, MOST_OPEN)
+        self.joint = int(min(reads / still_open, LONGEST)) if joins and few else 0
         self.value = value
         self.rounds += 1
         self.reads += int(reads)
-        self.moved += parcel.moved + (16 * spec.n if self.light else 0)
+        self.visits += int(visits)
+        self.moved += parcel.moved
         self.entered = (self.biases.width, self.close)
 
     def check(self) -> Answer:
@@ -140,9 +161,9 @@ class Ascent:
         b = self.centre + self.offset
         query = asked(spec, b, self.sums, self.biases, self.close)
         if self._is_far():
-            self.begun = self._ascended(query)
+            self.begun = self._made(query)
             whole = self.begun[1]
-            parcel = replace(whole, numbers=whole.numbers[4:])
+            parcel = replace(whole, numbers=whole.numbers[SUMS:])
         else:
             given = {"spec": spec, "query": query, "theta": self._known()}
             pairs = self.team.each("certify", examine, self.states, **given)
@@ -166,20 +187,32 @@ class Ascent:
             return self.rounds == 0
         return last * min(1.0, last / former) > 2.0 * self.tol
 
-    def _ascended(self, query: Query | None) -> tuple[list[Any], Parcel]:
-        """A round of all partitions from here: their states then, and the sum of what they send."""
-        turn = self._turn()
+    def _made(self, query: Query | None) -> tuple[list[Any], Parcel]:
+        """A round from here: the states then, and the sums."""
+        turn, theta = self._turn(), self._known()
+        given = {"spec": self.spec, "theta": theta, "query": query}
+        if self.joint:
+            return self._joined(turn, given)
         before = self._known(former=True) if turn.ahead > 0.0 else None
-        given = {"spec": self.spec, "turn": turn, "before": before, "query": query}
-        states = self.team.each("ascend", ascend, self.states, theta=self._known(), **given)
+        states = self.team.each("ascend", ascend, self.states, turn=turn, before=before, **given)
         return states, self.team.total(states, light=self.light)
 
+    def _joined(self, turn: Turn, given: dict[str, Any]) -> tuple[list[Any], Parcel]:
+        """A joint round. The client has the new variables, so a state depends on no other."""
+        team, spec = self.team, self.spec
+        pairs = team.each("open", opened, self.states, **given)
+        one = team.once("join", join, pairs, spec=spec, turn=turn, theta=given["theta"])
+        parts, parcel = team.fetch([one])[0]
+        return team.each("return", returned, self.states, parts, spec=spec), parcel
+
     def _turn(self) -> Turn:
-        ahead = self._lead()[1]
+        ahead = 0.0 if self.joint else self._lead()[1]
         offset = self.offset + ahead * (self.offset - self.offset_before)
         centre = self.centre + (self.offset if self.spec.bias == "free" else 0.0)
-        sigma = float(self.team.count)
-        return Turn(self.rounds, self.seed, offset, centre, ahead, sigma, self.epochs)
+        sigma, epochs = float(self.team.count), self.epochs
+        if self.joint:
+            sigma, epochs = 1.0, self.joint
+        return Turn(self.rounds, self.seed, offset, centre, ahead, sigma, epochs)
 
     def _lead(self) -> tuple[float, float]:
         """The next momentum, and by how much of the last step to go ahead."""
@@ -212,7 +245,7 @@ class Ascent:
         arrays["numbers"] = np.array(
             [
                 self.offset, self.offset_before, self.centre, *self.sums, self.momentum, self.value,
-                self.rounds, self.reads, self.moved, *self.entered,
+                self.rounds, self.reads, self.visits, self.moved, self.joint, *self.entered,
             ]
         )  # fmt: skip
         return arrays
@@ -223,11 +256,12 @@ class Ascent:
         self.theta, self.theta_before = arrays["theta"], arrays["theta_before"]
         (
             self.offset, self.offset_before, self.centre, up, total, self.momentum, self.value,
-            rounds, reads, moved, self.biases.width, close,
+            rounds, reads, visits, moved, joint, self.biases.width, close,
         ) = arrays["numbers"].tolist()  # fmt: skip
         self.sums, self.close = (up, total), bool(close)
         self.entered = (self.biases.width, self.close)
-        self.rounds, self.reads, self.moved = int(rounds), int(reads), int(moved)
+        self.rounds, self.reads, self.visits = int(rounds), int(reads), int(visits)
+        self.moved, self.joint = int(moved), int(joint)
         self.shared, self.begun = [None, None], None
         self.states = self.team.each(
             "begin", begin, [arrays[f"a.{k}"] for k in range(count)],

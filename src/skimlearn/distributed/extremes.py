@@ -8,8 +8,9 @@ All three are of the form  min over x of max over the rows i of g_i(x), g_i conv
 `matrix_game`       g_i(x) = <a_i, x>            x a distribution
 ==================  ===========================  ===========================================
 
-Core sets find them all (`_core_set`): every round reads all rows once, and few are needed. For the
-margin there are also rounds that read some rows and columns only (`sampled_margin`).
+Core sets find them all (`_core_set`): every round reads all rows once, and few are needed. There
+are also rounds that read some rows and columns only (`sampled_margin`, `sampled_ball`,
+`sampled_game`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from skimlearn.distributed._core_set import check_draws, core_set_rounds
 from skimlearn.distributed._pieces import Piece
 from skimlearn.distributed._sources import make_team
 from skimlearn.distributed._team import client_of
+from skimlearn.distributed.sampled_ball import SampledBall
+from skimlearn.distributed.sampled_game import SampledGame
 from skimlearn.distributed.sampled_margin import SampledMargin
 from skimlearn.result import Certificate, Result
 from skimlearn.solvers import ball, game, reductions
@@ -95,13 +98,7 @@ def max_margin(
     True
     >>> client.close()
     """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
-    if solver == "core-set" and random_state is not None:
-        raise ValueError(
-            f"random_state={random_state!r} means nothing to solver='core-set', which draws no "
-            "numbers: leave it out, or take solver='sampled'"
-        )
+    _check_solver(solver, random_state)
     limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
     check_draws(draws)
     team, facts = make_team(client_of(client), X, y, None, labels=False, partitions=partitions)
@@ -129,10 +126,12 @@ def enclosing_ball(
     X: Any,
     *,
     eps: float = 0.02,
+    solver: str = "core-set",
     draws: int = DRAWS,
     max_steps: int | None = None,
     max_seconds: float | None = None,
     partitions: int | None = None,
+    random_state: int | np.random.Generator | None = None,
     client: Any = None,
 ) -> Result:
     """The smallest ball that holds all rows, on a Dask cluster; see `skimlearn.enclosing_ball`.
@@ -143,7 +142,10 @@ def enclosing_ball(
         The points; also arrays and sparse matrices.
     eps : float, default=0.02
         By which part the squared radius of the answer may exceed the least one.
-    draws, max_steps, max_seconds, partitions, client
+    solver : {"core-set", "sampled"}, default="core-set"
+        As for `max_margin`; "sampled" is the sublinear algorithm for balls, which begins with a
+        pass over all rows.
+    draws, max_steps, max_seconds, partitions, random_state, client
         As for `max_margin`.
 
     Returns
@@ -162,7 +164,14 @@ def enclosing_ball(
     2.0
     >>> client.close()
     """
+    _check_solver(solver, random_state)
+    limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
+    check_draws(draws)
     team, facts = make_team(client_of(client), X, None, None, labels=None, partitions=partitions)
+    if solver == "sampled":
+        rng = np.random.default_rng(random_state)
+        result = SampledBall(team, facts, draws=int(draws), rng=rng).run(limits)
+        return _replace(result, result.certificate, bias=result.certificate.primal)
 
     def solve(rows: Any) -> tuple[Vector, Vector, float]:
         found = ball.enclosing_ball(rows, eps=eps / 4.0, random_state=0)
@@ -182,10 +191,12 @@ def matrix_game(
     A: Any,
     *,
     eps: float = 0.01,
+    solver: str = "core-set",
     draws: int = DRAWS,
     max_steps: int | None = None,
     max_seconds: float | None = None,
     partitions: int | None = None,
+    random_state: int | np.random.Generator | None = None,
     client: Any = None,
 ) -> Result:
     """The value of a zero-sum game, its rows on a Dask cluster; see `skimlearn.matrix_game`.
@@ -196,7 +207,10 @@ def matrix_game(
         What the column player pays to the row player; also arrays and sparse matrices.
     eps : float, default=0.01
         Stop when the bounds of the value differ by no more.
-    draws, max_steps, max_seconds, partitions, client
+    solver : {"core-set", "sampled"}, default="core-set"
+        As for `max_margin`; "sampled" is the algorithm of Grigoriadis and Khachiyan, which begins
+        with a pass over all rows.
+    draws, max_steps, max_seconds, partitions, random_state, client
         As for `max_margin`.
 
     Returns
@@ -214,8 +228,14 @@ def matrix_game(
     True
     >>> client.close()
     """
+    _check_solver(solver, random_state)
+    limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
+    check_draws(draws)
     team, facts = make_team(client_of(client), A, None, None, labels=None, partitions=partitions)
     d = facts[0].d
+    if solver == "sampled":
+        rng = np.random.default_rng(random_state)
+        return SampledGame(team, facts, draws=int(draws), rng=rng).run(limits)
 
     def solve(rows: Any) -> tuple[Vector, Vector, float]:
         found = game.matrix_game(rows, eps=eps / 4.0, random_state=0)
@@ -232,6 +252,16 @@ def matrix_game(
 
 def _replace(result: Result, certificate: Certificate, bias: float = 0.0) -> Result:
     return replace(result, certificate=certificate, bias=bias)
+
+
+def _check_solver(solver: str, random_state: Any) -> None:
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
+    if solver == "core-set" and random_state is not None:
+        raise ValueError(
+            f"random_state={random_state!r} means nothing to solver='core-set', which draws no "
+            "numbers: leave it out, or take solver='sampled'"
+        )
 
 
 def _check_labels(piece: Piece) -> None:

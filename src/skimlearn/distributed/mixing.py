@@ -117,7 +117,7 @@ class Mixing:
         parts: list[Any] = former.parts or [None] * team.count
         self.states = team.each("begin", nothing, parts)
         self.mean, self.counted, self.until = self.w, 0, 1
-        self.rounds = self.reads = self.moved = 0
+        self.rounds = self.reads = self.visits = self.moved = 0
         self.biases = Biases(spec.bias)
         self.smooth = math.isfinite(spec.loss.curvature())
         self.last: list[Any] = []  # the variables of the last check
@@ -137,6 +137,7 @@ class Mixing:
         self.mean = self.mean + (self.w - self.mean) / self.counted
         self.rounds += 1
         self.reads += int(reads)
+        self.visits += self.epochs * spec.n
         self.moved += parcel.moved + team.workers * self.w.nbytes
 
     def check(self) -> Answer:
@@ -169,8 +170,8 @@ class Mixing:
         arrays: dict[str, NDArray[Any]] = {f"a.{k}": a for k, a in enumerate(pairs)}
         arrays |= {"theta": self.w, "mean": self.mean}
         arrays["numbers"] = np.array(
-            [self.b, self.counted, self.until, self.rounds, self.reads, self.moved,
-             self.biases.width]
+            [self.b, self.counted, self.until, self.rounds, self.reads, self.visits,
+             self.moved, self.biases.width]
         )  # fmt: skip
         return arrays
 
@@ -178,7 +179,9 @@ class Mixing:
         """Take up what `dump` gave."""
         self.w, self.mean = arrays["theta"], arrays["mean"]
         self.b, *counts, self.biases.width = arrays["numbers"].tolist()
-        self.counted, self.until, self.rounds, self.reads, self.moved = map(int, counts)
+        self.counted, self.until, self.rounds, self.reads, self.visits, self.moved = map(
+            int, counts
+        )
         parts = [arrays[f"a.{k}"] for k in range(self.team.count)]
         self.states = self.team.each("begin", nothing, parts)
 

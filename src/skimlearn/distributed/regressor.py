@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import RegressorMixin
@@ -17,6 +18,7 @@ from skimlearn.distributed._sources import is_collection
 from skimlearn.distributed._team import Cluster
 from skimlearn.estimators._parameters import documented
 from skimlearn.estimators.regressor import LinearRegressor
+from skimlearn.solvers._run import rounding
 
 __all__ = ["DaskLinearRegressor"]
 
@@ -55,7 +57,11 @@ class DaskLinearRegressor(RegressorMixin, DaskModel):
         self, team: Cluster, facts: list[Facts], checkpoint: Any = None, resume: bool = False
     ) -> None:
         mean = sum(fact.weight for fact in facts) / sum(fact.n for fact in facts)
-        spec = self._spec(facts, mean_weight=mean)
+        lows, highs, sums = zip(*(fact.targets for fact in facts if fact.targets), strict=True)
+        constant = lows[0] if min(lows) == max(highs) else None
+        spec = self._spec(facts, mean_weight=mean, constant=constant)
+        far = sum(sums) / sum(fact.weight for fact in facts)
+        spec = replace(spec, rounding=rounding(spec.loss, far))
         self._keep(self._solve_all(team, facts, [spec], checkpoint, resume))
         self.coef_, self.intercept_ = self.result_.x, self.result_.bias
 

@@ -23,10 +23,11 @@ from skimlearn.certificates import Dual, Primal
 from skimlearn.data.disk import Runs
 from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import norms, responses, take
+from skimlearn.formulas.losses import Loss
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Record, Result, Status
 
-__all__ = ["Callback", "Method", "Run", "Start", "row_lengths", "row_squares"]
+__all__ = ["Callback", "Method", "Run", "Start", "rounding", "row_lengths", "row_squares"]
 
 Vector = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -330,9 +331,15 @@ class Run:
 
 
 def _rounding(problem: Problem) -> float:
-    """What the rounding of predictions costs: an optimum of zero has no relative gap."""
-    if problem.loss.labels:
-        return 0.0  # with two classes and a positive alpha the optimum is not zero
     far = float(problem.weights @ np.abs(problem.y)) / problem.n
-    value = problem.loss.value
-    return max(0.0, float(value(far * (1.0 + 2.0**-50), far)) - float(value(far, far)))
+    return rounding(problem.loss, far)
+
+
+def rounding(loss: Loss, far: float) -> float:
+    """What the rounding of predictions costs: an optimum of zero has no relative gap.
+
+    ``far`` is the mean of the absolute targets.
+    """
+    if loss.labels:
+        return 0.0  # with two classes and a positive alpha the optimum is not zero
+    return max(0.0, float(loss.value(far * (1.0 + 2.0**-50), far)) - float(loss.value(far, far)))
