@@ -24,7 +24,7 @@ def typical_response(problem: Problem, b: float) -> float:
     Examples
     --------
     >>> from skimlearn.problem import make_problem
-    >>> typical_response(make_problem([[1.0], [2.0]], [1.0, 5.0], loss="squared"), 1.0)
+    >>> typical_response(make_problem([[1.0], [2.0]], [1.0, 5.0], loss="squared", alpha=1.0), 1.0)
     2.0
     """
     if problem.loss.labels:
