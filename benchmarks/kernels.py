@@ -141,18 +141,22 @@ def write(page, given):
     found = marked.search(text)
     if not found:
         raise SystemExit(f"{page} has no part between <!-- table: race --> and <!-- end -->")
-    by_set = {name: [] for name in SETS}
+    by_set, notes = {name: [] for name in SETS}, {}
     for line in found[2].splitlines():
-        name = line.strip("| ").partition(" |")[0]
+        name, note = line.strip("| ").partition(" |")[0], line.strip("- ").partition(": ")
         if name in by_set and name not in given.only:
             by_set[name].append(line)
+        elif note[0] in SETS:
+            notes[note[0]] = note[2]
     for line in LINES:
         by_set[line.strip("| ").partition(" |")[0]].append(line)
     lines = [line for name in SETS for line in by_set[name]]
     table = "\n".join(["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|", *lines])
     machine = f"{platform.processor() or platform.machine()}, {platform.system()}"
-    note = f"`--rows {given.rows}` on {machine}, {os.cpu_count()} cores."
-    Path(page).write_text(marked.sub(lambda m: f"{m[1]}{table}\n\n{note}\n{m[3]}", text))
+    now = f"`--rows {given.rows}` on {machine}, {os.cpu_count()} cores."
+    notes |= dict.fromkeys(given.only, now)
+    said = "\n".join(f"- {name}: {notes[name]}" for name in SETS if name in notes)
+    Path(page).write_text(marked.sub(lambda m: f"{m[1]}{table}\n\n{said}\n{m[3]}", text))
 
 
 def main():

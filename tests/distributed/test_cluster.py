@@ -16,6 +16,7 @@ from dask import delayed  # noqa: E402
 
 import skimlearn  # noqa: E402
 from skimlearn import LinearClassifier, LinearRegressor, ModelError  # noqa: E402
+from skimlearn.data.tensors import read_tensors, write_tensors  # noqa: E402
 from skimlearn.distributed import (  # noqa: E402
     ClusterError,
     DaskLinearClassifier,
@@ -420,6 +421,22 @@ def test_a_checkpoint_goes_on_to_the_same_bits(client, tmp_path):
         )
     with pytest.raises(ModelError, match="partitions"):
         DaskLinearClassifier(**options).fit(*blocks(X, y, 100), checkpoint=path, resume=True)
+
+
+def test_a_checkpoint_before_the_first_round(client, tmp_path):
+    """An optimum of zero is seen at once, when there is no value of the dual yet."""
+    X, _ = data(300)
+    X, y = blocks(X, np.zeros(300))
+    path = tmp_path / "state"
+    for resume in (False, True):
+        model = DaskLinearRegressor(bias="none").fit(X, y, checkpoint=path, resume=resume)
+        assert model.result_.status is Status.CONVERGED
+        assert not model.coef_.any()
+    arrays, metadata = read_tensors(path)
+    with path.open("wb") as file:
+        write_tensors(file, arrays | {"numbers": arrays["numbers"][1:]}, metadata)
+    with pytest.raises(ModelError, match="not those of this fit"):
+        DaskLinearRegressor(bias="none").fit(X, y, checkpoint=path, resume=True)
 
 
 def skimlearn_convergence():

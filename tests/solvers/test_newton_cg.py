@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import reference
-from problems import LogCosh, close, make, make_data, make_weights
+from problems import LogCosh, Pinball, close, make, make_data, make_weights
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
@@ -138,6 +138,20 @@ def test_it_leaves_a_loss_with_kinks_to_others_at_a_rough_gap():
     run.stage(newton_cg.NewtonCg(problem, run.ledger, enough=1e-2))
     assert run.status is None
     assert 1e-6 < run.certificate.relative_gap <= 1e-2
+
+
+@pytest.mark.parametrize("epochs", [None, 100, 1000])
+def test_a_slow_regression_with_a_loss_of_ones_own(epochs):
+    """Its dual steps are searches, but it has kinks: no columns, which need a smooth loss."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 300))
+    y = X @ rng.normal(size=300) + rng.standard_t(3.0, size=2000)
+    problem = make(Pinball(), X, y, bias="free", alpha=1e-4)
+    result = auto.solve(problem, Budget(gap=1e-2, epochs=epochs), seed=0)
+    assert "columns" not in result.solver
+    best = newton.solve(problem, Budget(gap=1e-9, epochs=2000)).certificate.primal
+    assert result.certificate.dual <= best * (1 + 1e-9)
+    assert result.certificate.primal >= best * (1 - 1e-9)
 
 
 def test_few_epochs_of_a_slow_regression_are_left_to_a_stochastic_method():

@@ -46,6 +46,8 @@ def run() -> int:
     except KeyboardInterrupt:
         return 130
     except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
         gc.freeze()  # the end of a process would look at all modules again, for garbage
@@ -58,7 +60,7 @@ def leave(code: int) -> None:
     The system takes back what a process holds more quickly than the interpreter does, object by
     object. Profilers and debuggers have something to say at the end, so they get it.
     """
-    if sys.getprofile() is not None or sys.gettrace() is not None:
+    if sys.getprofile() is not None or sys.gettrace() is not None or _is_monitored():
         return
     try:
         for stream in (sys.stdout, sys.stderr):
@@ -67,6 +69,12 @@ def leave(code: int) -> None:
     except (OSError, ValueError):  # the interpreter says it in its own way
         return
     os._exit(code)
+
+
+def _is_monitored() -> bool:
+    """Whether a tool watches by the way that Python has from 3.12 on."""
+    monitoring = getattr(sys, "monitoring", None)
+    return monitoring is not None and any(monitoring.get_tool(k) for k in range(6))
 
 
 class _Spared:

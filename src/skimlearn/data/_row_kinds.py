@@ -126,7 +126,9 @@ def _csr_value(rows, i, j):
 
 def _dense_prefetch(rows, i):
     """Ask the memory for the beginning of row i, a few visits ahead of its use."""
-    line = np.uint64(8)  # numbers of 8 bytes in a cache line
+    if rows.values.strides[1] != rows.values.itemsize:
+        return  # its entries are not side by side
+    line = np.uint64(64 // rows.values.itemsize)  # numbers in a cache line
     width = np.uint64(rows.values.shape[1])
     start = np.uint64(i) * width
     for k in range(start, start + min(width, np.uint64(8) * line), line):

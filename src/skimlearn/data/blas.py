@@ -23,7 +23,18 @@ __all__ = ["linalg", "one_thread", "one_thread_for"]
 
 WIDE = 128  # columns of dense rows, from which products of matrices repay threads
 
-_limits: list[ExitStack] = []  # for each `one_thread` that the main thread is in
+
+class _Limit(ExitStack):
+    """A limit in force, which may have to be set once more."""
+
+    whole = False  # whether it holds for the library of SciPy too
+
+    def hold(self) -> None:
+        self.whole = "scipy.linalg" in sys.modules
+        self.enter_context(_libraries(self.whole).limit(limits=1, user_api="blas"))
+
+
+_limits: list[_Limit] = []  # for each `one_thread` that the main thread is in
 
 
 @contextmanager
@@ -40,9 +51,9 @@ def one_thread() -> Iterator[None]:
     ...     float(np.ones(100_000) @ np.ones(100_000))
     100000.0
     """
-    with ExitStack() as limit:
+    with _Limit() as limit:
         if threading.current_thread() is threading.main_thread():
-            limit.enter_context(_one_thread())
+            limit.hold()
             _limits.append(limit)
             limit.callback(_limits.pop)
         yield
@@ -66,15 +77,10 @@ def linalg() -> ModuleType:
     >>> float(linalg().norm([3.0, 4.0]))
     5.0
     """
-    if "scipy.linalg" not in sys.modules:
-        importlib.import_module("scipy.linalg")
-        if _limits and threading.current_thread() is threading.main_thread():
-            _limits[0].enter_context(_one_thread())
-    return sys.modules["scipy.linalg"]
-
-
-def _one_thread() -> Any:
-    return _libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+    module = importlib.import_module("scipy.linalg")  # waits, if another thread is at it
+    if threading.current_thread() is threading.main_thread() and _limits and not _limits[0].whole:
+        _limits[0].hold()
+    return module
 
 
 @functools.cache

@@ -103,7 +103,8 @@ def for_pieces(
 
     With ``ahead`` row i is also column ahead + i, and pieces beyond that are left out. Pieces of
     different columns are handed on side by side. Each thread works alone: threads of BLAS, which
-    wait for each other at every product, are slow as soon as others use the machine.
+    wait for each other at every product, are slow as soon as others use the machine. (They are held
+    if the main thread is at work; see `skimlearn.data.blas`.)
     """
     dtype, parts = right.values.dtype, list(columns_of(right))
 

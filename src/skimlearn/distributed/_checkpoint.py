@@ -20,7 +20,7 @@ from skimlearn.distributed._pieces import Spec
 __all__ = ["Checkpoint"]
 
 KEY = "skimlearn.cluster"
-FORMAT = 1
+FORMAT = 2
 
 
 class Checkpoint:
@@ -50,8 +50,8 @@ class Checkpoint:
         with replacing(self.path) as file:
             write_tensors(file, arrays, {KEY: text})
 
-    def read(self, spec: Spec, partitions: int) -> dict[str, NDArray[Any]]:
-        """The state; a `ModelError` if it is that of another fit."""
+    def read(self, spec: Spec, partitions: int, numbers: int) -> dict[str, NDArray[Any]]:
+        """The state, with so many numbers; a `ModelError` if it is that of another fit."""
         arrays, metadata = read_tensors(self.path)
         if KEY not in metadata:
             raise ModelError(f"{self.path}: the file has arrays, but no checkpoint of a cluster")
@@ -64,7 +64,10 @@ class Checkpoint:
                 )
         sizes = [len(arrays.get(f"a.{k}", ())) for k in range(partitions)]
         right = len(arrays.get("theta", ())) == spec.d and sum(sizes) == spec.n
-        if not right or not all(np.isfinite(array).all() for array in arrays.values()):
+        right = right and len(arrays.get("numbers", ())) == numbers
+        # before the first round there is no value yet: it is infinite
+        finite = [np.isfinite(array).all() for name, array in arrays.items() if name != "numbers"]
+        if not right or not all(finite) or np.isnan(arrays["numbers"]).any():
             raise ModelError(f"{self.path}: the arrays are not those of this fit: remove the file")
         return arrays
 

@@ -28,6 +28,7 @@ from skimlearn.distributed._pieces import Facts, Piece
 from skimlearn.distributed._rounds import Round
 from skimlearn.distributed._team import Cluster
 from skimlearn.result import Certificate, Result, Status
+from skimlearn.solvers.ball import squared_distances
 
 __all__ = ["Solve", "check_draws", "core_set_rounds", "values_at"]
 
@@ -60,13 +61,13 @@ def winners(piece: Piece, *, kind: str, x: Vector, draws: int) -> Winners:
 
 def values_at(piece: Piece, kind: str, x: Vector) -> Vector:
     """g_i(x) of all rows of a partition."""
+    if kind == "ball":
+        return squared_distances(piece.rows, x)
     z = np.empty(piece.n)
     responses(piece.rows, x, z)
     if kind == "margin":
         assert piece.y is not None
         return -piece.y * z
-    if kind == "ball":
-        return np.maximum(piece.squares - 2.0 * z + float(x @ x), 0.0)
     return z
 
 

@@ -97,7 +97,9 @@ class _Loop:
     def run(self) -> Result:
         status = None
         if self.checkpoint is not None and self.checkpoint.resumes:
-            self.method.restore(self.checkpoint.read(self.spec, self.team.count))
+            self.method.restore(
+                self.checkpoint.read(self.spec, self.team.count, self.method.numbers)
+            )
         self._check()
         try:
             if self._is_exact():

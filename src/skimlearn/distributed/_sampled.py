@@ -228,16 +228,19 @@ class Sampled:
         after = self.team.each("reweigh", reweighed, self.sides, self.logs, asked=shared)
         given = (self.sides, self.logs, after, self._parts(u[0]))
         answers = self.team.fetch(self.team.each("draw", drawn, *given, asked=shared))
-        self.logs, self.rounds = after, t
         tops = np.array([answer.top for answer in answers])
-        self.masses = np.exp(tops - tops.max()) * [answer.mass for answer in answers]
+        masses = np.exp(tops - tops.max()) * [answer.mass for answer in answers]
         numbers = [first + a.places for first, a in zip(self.firsts, answers, strict=True)]
-        self.rows.append(np.concatenate(numbers))
         parcel = added([answer.rows for answer in answers])
-        self.s = self.s + parcel.vector / self.draws
-        self.heights += float(parcel.numbers[0]) / self.draws
-        self.total = self.total + x
-        self.reads = sum((answer.reads for answer in answers), self.reads)
+        self.rows.append(np.concatenate(numbers))
+        sums = (self.s + parcel.vector / self.draws, self.total + x)
+        height = self.heights + float(parcel.numbers[0]) / self.draws
+        reads = sum((answer.reads for answer in answers), self.reads)
+        # Ctrl-C finds the state of this round or of the one before it, not a part of both
+        state = (t, after, masses, *sums, height, reads)
+        (
+            self.rounds, self.logs, self.masses, self.s, self.total, self.heights, self.reads
+        ) = state  # fmt: skip
         self.moved += parcel.moved + 16 * len(asked.numbers) * self.team.workers
         self.moved += 16 * self.draws + 16 * len(answers)  # numbers and places, masses
         if t % CHAIN == 0:
@@ -271,7 +274,7 @@ class Sampled:
             if start < self.rounds:
                 count = self.rounds - start
                 value = self.proven((self.s - s) / count, (self.heights - heights) / count)
-                chosen = np.concatenate(self.rows[start:])
+                chosen = np.concatenate(self.rows[start : self.rounds])
                 p = np.bincount(chosen, minlength=self.shape[0]) / len(chosen)
                 self.bounds.dual(value, p)
 

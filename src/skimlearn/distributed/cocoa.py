@@ -80,6 +80,7 @@ class Ascent:
     """
 
     name = "cocoa+"
+    numbers = 14  # that a checkpoint has beside the vectors
     accelerated = True
     joins = True  # whether there are joint rounds
 

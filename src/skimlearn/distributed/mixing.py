@@ -103,6 +103,8 @@ def examine(piece: Piece, a: Vector, *, spec: Spec, query: Query, w: Vector) -> 
 class Mixing:
     """Iterated parameter mixing in progress."""
 
+    numbers = 8  # that a checkpoint has beside the vectors
+
     def __init__(
         self, team: Any, spec: Spec, seed: int, *, kind: str, epochs: int,
         start: Former | None = None,

@@ -167,6 +167,8 @@ class LinearModel(Saves, Reports, BaseEstimator):
                     if results[-1].status is Status.INTERRUPTED:
                         stop.set()
             else:
+                if self.solver == "auto":
+                    linalg()  # it may be needed, and other threads can't hold what they load
                 results = solve_on_threads(solve, count, threads, stop)
         finally:
             progress.close()
@@ -275,7 +277,6 @@ def solve_on_threads(solve: Any, count: int, threads: int, stop: threading.Event
             stop.set()  # an error in one: the others need not go on
             raise
 
-    linalg()  # so that its threads are held too
     with one_thread(), ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(guarded, k) for k in range(count)]
         try:

@@ -15,7 +15,8 @@ another whose dual steps are searches),  columns
 if Newton steps are dear
 fewer epochs allowed than dual ascent    averaged SGD (p < 2: PGS) alone
 needs, and fewer than ten (three where
-passes over columns come first)
+passes over columns come first, 60 for
+a regression with kinks)
 any other with p = 2                     dual coordinate ascent; if that takes as long as
                                          one of Newton's methods would, that takes over
 p < 2, or a radius                       an epoch of PGS, then dual coordinate ascent
@@ -192,7 +193,8 @@ class _Costs:
     @property
     def columns_are_best(self) -> bool:
         """Whether to begin with passes over columns, before a method of second order."""
-        if not self.searches or not math.isfinite(self.cg) or self.entries > COPIED:
+        possible = self.smooth and math.isfinite(self.cg) and self.entries <= COPIED
+        if not possible or not self.searches:
             return False
         if self.newton_is_cheapest:  # its samples are as good, if its steps are not dear
             return self.newton_step > DEAR * self.column_pass
