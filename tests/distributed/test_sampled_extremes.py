@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import skimlearn
+from skimlearn.distributed._parcel import added
 from skimlearn.distributed._pieces import facts_of, piece_of, store_piece
 from skimlearn.distributed._sampled import CHAIN
 from skimlearn.distributed._team import Serial
@@ -134,6 +135,24 @@ def test_bounds_hold_the_exact_ball():
         for record in result.history:
             assert record.dual <= exact.primal * (1 + 1e-9)
             assert record.primal >= exact.dual * (1 - 1e-9)
+
+
+def test_ctrl_c_in_the_middle_of_a_round_leaves_true_bounds(monkeypatch):
+    """What has come of the round must not count, or all of it must."""
+    X, calls = data(200, 5, 0), []
+
+    def interrupted(parcels):
+        calls.append(1)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return added(parcels)
+
+    run = run_of(SampledBall, X, 3)
+    monkeypatch.setattr("skimlearn.distributed._sampled.added", interrupted)
+    result = run.run(Limits(eps=1e-6, max_steps=4096))
+    assert result.status is Status.INTERRUPTED
+    spread = result.p @ ((X - result.p @ X) ** 2).sum(axis=1)
+    assert result.certificate.dual == pytest.approx(spread, rel=1e-9)
 
 
 def test_bounds_hold_the_exact_value_of_a_game():

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +128,7 @@ def largest(piece: Piece, *, kind: str, candidates: Vector) -> Vector:
     return np.array([values_at(piece, kind, x).max() for x in candidates])
 
 
-class Sampled:
+class Sampled(ABC):
     """One run: rounds, passes, and the best bounds so far. Problems derive from it.
 
     Attributes
@@ -164,29 +165,29 @@ class Sampled:
         self.masses = self.sizes.astype(float)
         self.history: list[Record] = []
 
+    @abstractmethod
     def measure(self) -> float:
         """The unit of estimates, once all is known that must be before the first round."""
-        raise NotImplementedError
 
+    @abstractmethod
     def point(self, t: int) -> Vector:
         """What x is in round t."""
-        raise NotImplementedError
 
+    @abstractmethod
     def law(self, x: Vector) -> Vector:
         """By which columns are drawn; it need not add up to 1."""
-        raise NotImplementedError
 
+    @abstractmethod
     def asked(self, x: Vector, numbers: Numbers, shares: Vector, eta: float) -> Asked:
         """How z is made of the columns drawn, ``shares`` of all draws each."""
-        raise NotImplementedError
 
+    @abstractmethod
     def proven(self, mean: Vector, height: float) -> float:
         """The bound of a distribution, from its mean row and its mean height."""
-        raise NotImplementedError
 
+    @abstractmethod
     def candidate(self, mean: Vector) -> Vector:
         """The answer that a mean of x stands for."""
-        raise NotImplementedError
 
     def reached(self, eps: float) -> bool:
         """Whether the bounds are as near as wanted."""

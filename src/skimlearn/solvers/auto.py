@@ -105,9 +105,9 @@ def solve(
         order = run.rng.permutation(problem.n) if start is None and not costs.exact else None
         return run.stage(newton.Newton(problem, run.ledger, start, order=order, z=z)).result()
     if z is not None or (costs.cg_is_best and not hurried):
-        enough = ROUGH if costs.kinked_regression else 0.0
-        method = newton_cg.NewtonCg(problem, run.ledger, start, z=z, enough=enough)
-        run.stage(method, epochs=costs.half_of_the_epochs if enough else None)
+        rough = ROUGH if costs.kinked_regression else 0.0
+        method = newton_cg.NewtonCg(problem, run.ledger, start, z=z, enough=rough)
+        run.stage(method, epochs=costs.half_of_the_epochs if rough else None)
         if run.status is not None:
             return run.result()
         start = Start(run.answer.w, run.answer.b, run.dual.a)  # no digits are left for it
