@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from skimlearn.data._row_kinds import Csr, Dense, Rows, frozen, lengths
 
 __all__ = [
     "cuts",
-    "joined",
     "over_columns",
     "pieces",
     "plain",
     "scaled",
     "side_by_side",
+    "stacked",
     "take",
     "without_gaps",
 ]
@@ -106,12 +106,19 @@ def pieces(rows: Rows, most: int) -> Iterator[tuple[slice, Rows]]:
         yield some, Dense(rows.values[some])
 
 
-def joined(first: Rows, second: Rows) -> Rows:
-    """The rows of both, which are of one kind and begin at 0, copied."""
-    if isinstance(first, Dense):
-        return Dense(frozen(np.concatenate([first.values, second.values])))
-    assert isinstance(second, Csr)
-    starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
-    values = np.concatenate([first.values, second.values])
-    columns = np.concatenate([first.columns, second.columns])
-    return Csr(frozen(values), frozen(columns), frozen(starts), first.width)
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """The rows of all parts, which begin at 0 as those of `take` do, copied."""
+    if all(isinstance(part, Dense) for part in parts):
+        return Dense(frozen(np.concatenate([part.values for part in parts])))
+    sparse = [part if isinstance(part, Csr) else _as_csr(part) for part in parts]
+    counts = np.concatenate([np.diff(part.starts) for part in sparse])
+    starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts)])
+    values = np.concatenate([part.values for part in sparse])
+    columns = np.concatenate([part.columns for part in sparse])
+    return Csr(frozen(values), frozen(columns), frozen(starts), sparse[0].width)
+
+
+def _as_csr(rows: Dense) -> Csr:
+    n, d = rows.shape
+    columns = np.tile(np.arange(d, dtype=np.uint32), n)
+    return Csr(rows.values.ravel(), columns, np.arange(n + 1, dtype=np.uint64) * np.uint64(d), d)

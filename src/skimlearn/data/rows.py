@@ -43,12 +43,12 @@ from skimlearn.data._row_kinds import (
 )
 from skimlearn.data._row_parts import (
     cuts,
-    joined,
     over_columns,
     pieces,
     plain,
     scaled,
     side_by_side,
+    stacked,
     take,
     without_gaps,
 )
@@ -68,7 +68,6 @@ __all__ = [
     "dot",
     "entry",
     "frozen",
-    "joined",
     "lengths",
     "nonzeros",
     "norms",
@@ -81,6 +80,7 @@ __all__ = [
     "scored",
     "side_by_side",
     "size",
+    "stacked",
     "stored",
     "take",
     "value",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn.data.rows import Csr, Dense, Rows, frozen, lengths, take
+from skimlearn.data.rows import Rows, lengths, stacked, take
 from skimlearn.distributed._certify import Query
 from skimlearn.distributed._local_ascent import (
     SUMS,
@@ -103,24 +103,6 @@ def returned(piece: Piece, pair: Any, found: Vector, *, spec: Spec) -> tuple[Sta
     a = pair[0].a.copy()
     a[certificates.inner(piece.problem(spec), a)] = found
     return State(a, a), None
-
-
-def stacked(parts: Sequence[Rows]) -> Rows:
-    """The rows of all parts, copied; those of `take`, which begin at 0."""
-    if all(isinstance(part, Dense) for part in parts):
-        return Dense(frozen(np.concatenate([part.values for part in parts])))
-    sparse = [part if isinstance(part, Csr) else _as_csr(part) for part in parts]
-    counts = np.concatenate([np.diff(part.starts) for part in sparse])
-    starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts)])
-    values = np.concatenate([part.values for part in sparse])
-    columns = np.concatenate([part.columns for part in sparse])
-    return Csr(frozen(values), frozen(columns), frozen(starts), sparse[0].width)
-
-
-def _as_csr(rows: Dense) -> Csr:
-    n, d = rows.shape
-    columns = np.tile(np.arange(d, dtype=np.uint32), n)
-    return Csr(rows.values.ravel(), columns, np.arange(n + 1, dtype=np.uint64) * np.uint64(d), d)
 
 
 def _bytes(part: Open) -> int:

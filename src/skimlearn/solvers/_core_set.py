@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from skimlearn._jit import kernel
 from skimlearn.data.gram import inner_products
 from skimlearn.data.oracle import ReadLimit
-from skimlearn.data.rows import Rows, combine, joined, lengths, take
+from skimlearn.data.rows import Rows, combine, lengths, stacked, take
 
 __all__ = ["CoreSet", "Finish"]
 
@@ -181,7 +181,7 @@ class Finish:
         if len(new) == 0:
             return
         fresh = self._take(new)
-        together, kept = np.concatenate([self.chosen, new]), joined(self.kept, fresh)
+        together, kept = np.concatenate([self.chosen, new]), stacked([self.kept, fresh])
         products = inner_products(fresh, kept, self.origin)
         if self.extra is not None:
             products += np.outer(self.extra[new], self.extra[together])
