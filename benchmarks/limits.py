@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from skimlearn import read_svmlight
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, dot, prefetch, responses
+from skimlearn.data.rows import add, dot, look_ahead, responses
 from skimlearn.problem import make_problem
 from skimlearn.solvers import dual, newton_cg, sgd
 
@@ -45,8 +45,7 @@ def _stream(values, columns):
 def _touch(rows, order, w, v):
     for at in range(len(order)):
         i = order[at]
-        if at + AHEAD < len(order):
-            prefetch(rows, order[at + AHEAD])
+        look_ahead(rows, order, at)
         add(rows, i, 1e-9 * dot(rows, i, w), v)
 
 

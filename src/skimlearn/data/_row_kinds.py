@@ -19,6 +19,7 @@ __all__ = [
     "frozen",
     "lengths",
     "prefetch",
+    "prefetch_start",
     "size",
     "value",
 ]
@@ -144,6 +145,17 @@ def _csr_prefetch(rows, i):
         prefetch_line(rows.values, k + np.uint64(8))
 
 
+def _dense_prefetch_start(rows, i):
+    """Ask for what tells where row i is, before the row itself is asked for."""
+
+
+def _csr_prefetch_start(rows, i):
+    prefetch_line(rows.starts, i)
+
+
+prefetch_start = dispatch(
+    "prefetch_start", {Dense: _dense_prefetch_start, Csr: _csr_prefetch_start}
+)
 prefetch = dispatch("prefetch", {Dense: _dense_prefetch, Csr: _csr_prefetch})
 dot = dispatch("dot", {Dense: _dense_dot, Csr: _csr_dot})
 add = dispatch("add", {Dense: _dense_add, Csr: _csr_add})

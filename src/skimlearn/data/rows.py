@@ -7,7 +7,7 @@ read-only and memory-mapped arrays are fine, and so is any order of a dense arra
 Inside kernels:
 
 =========================  ===========================================================
-``prefetch(rows, i)``      ask the memory for row i, `AHEAD` visits before its use
+``look_ahead(...)``        ask the memory for rows that are visited soon
 ``dot(rows, i, w)``        <row i, w>
 ``add(rows, i, c, w)``     w += c * row i
 ``size(rows, i)``          how many entries are stored; ``entry(rows, i, k)`` is the k-th of them
@@ -38,6 +38,7 @@ from skimlearn.data._row_kinds import (
     frozen,
     lengths,
     prefetch,
+    prefetch_start,
     size,
     value,
 )
@@ -53,11 +54,10 @@ from skimlearn.data._row_parts import (
     without_gaps,
 )
 
-AHEAD = 4  # visits between asking for a row and using it
+AHEAD = 6  # visits between asking for a row and using it
 SCORED = 1_000_000  # entries that are read at once for several vectors
 
 __all__ = [
-    "AHEAD",
     "Csr",
     "Dense",
     "Rows",
@@ -69,12 +69,12 @@ __all__ = [
     "entry",
     "frozen",
     "lengths",
+    "look_ahead",
     "nonzeros",
     "norms",
     "over_columns",
     "pieces",
     "plain",
-    "prefetch",
     "responses",
     "scaled",
     "scored",
@@ -86,6 +86,16 @@ __all__ = [
     "value",
     "without_gaps",
 ]
+
+
+@kernel
+def look_ahead(rows, order, at):
+    """Ask the memory for rows that follow in an order; one whose other numbers to ask for, too."""
+    last = len(order) - 1
+    prefetch_start(rows, order[min(at + 2 * AHEAD, last)])
+    soon = order[min(at + AHEAD, last)]
+    prefetch(rows, soon)
+    return soon
 
 
 @kernel

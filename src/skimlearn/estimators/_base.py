@@ -143,6 +143,7 @@ class LinearModel(Saves, Reports, BaseEstimator):
         threads = workers(n_jobs, count)
         seed = seeds(self.random_state, count)
         starts = self._starts(count, problems[0].rows.shape)
+        few = choose.merge(problems[0], self.solver, budget)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
 
@@ -157,6 +158,7 @@ class LinearModel(Saves, Reports, BaseEstimator):
                 start=starts[k],
                 callback=progress,
                 stop=stop,
+                few=few,
             )
 
         try:

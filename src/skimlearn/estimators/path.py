@@ -144,11 +144,14 @@ def regularization_path(
     )
     budget = Budget(gap=tol, epochs=max_epochs, seconds=max_seconds)
     rng = np.random.default_rng(random_state)
+    few = choose.merge(problem, solver, budget)
     results: list[Result] = []
     start = None
     for alpha in grid:
         here = problem.with_alpha(float(alpha))
-        result = choose.solve(here, solver, budget=budget, seed=rng, start=start, callback=callback)
+        result = choose.solve(
+            here, solver, budget=budget, seed=rng, start=start, callback=callback, few=few
+        )
         results.append(result)
         if result.status is Status.INTERRUPTED:
             warnings.warn(

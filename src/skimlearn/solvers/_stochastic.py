@@ -30,6 +30,7 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import norms, responses, take
 from skimlearn.problem import Problem
 from skimlearn.result import Certificate
+from skimlearn.solvers._orders import permutation
 from skimlearn.solvers._run import Method, Order, Vector, row_squares
 
 AVERAGES = ("last", "mean", "tail", "random")
@@ -98,7 +99,7 @@ class Stochastic(Method):
 
     def order(self, rng: np.random.Generator) -> Order:
         n = self.problem.n
-        return rng.permutation(n) if self.sampling == "permuted" else rng.integers(0, n, n)
+        return permutation(n, rng) if self.sampling == "permuted" else rng.integers(0, n, n)
 
     def visit(self, order: Order) -> None:
         """Make the steps, stopping where an iterate or a sum is to be remembered."""

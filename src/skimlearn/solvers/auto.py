@@ -38,6 +38,7 @@ import threading
 import numpy as np
 
 from skimlearn import certificates
+from skimlearn.data.disk import Runs
 from skimlearn.data.rows import nonzeros, norms, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
@@ -68,7 +69,7 @@ PASS = 3.0  # the same for an entry in a pass of conjugate gradients
 SEARCH = 190.0  # the same for the step of a row in dual ascent, if it is a search
 COLUMN, RENEW = 5.0, 35.0  # the same for an entry in a pass over columns, and for a row
 DEAR = 2.5  # passes over columns: a Newton step that takes longer is dear
-COPIED = 3e7  # entries that may be copied by column
+COPIED = 3e7  # entries that may be copied by column, if they are not on disk
 
 
 def solve(
@@ -148,6 +149,7 @@ class _Costs:
         self.searches = loss.searches
         plain = isinstance(problem.regularizer, SquaredL2) and budget.reads is None
         self.entries = n * float(counts.mean())
+        self.copied = self.entries <= COPIED and Runs(problem.rows).pools == 1
         slowness = min(loss.curvature(), 1.0) * square / (problem.alpha * n)
         self.epochs = 4.0 * (1.0 + slowness)  # of dual ascent
         self.dual = self.epochs * VISIT * self.entries
@@ -193,7 +195,7 @@ class _Costs:
     @property
     def columns_are_best(self) -> bool:
         """Whether to begin with passes over columns, before a method of second order."""
-        possible = self.smooth and math.isfinite(self.cg) and self.entries <= COPIED
+        possible = self.smooth and math.isfinite(self.cg) and self.copied
         if not possible or not self.searches:
             return False
         if self.newton_is_cheapest:  # its samples are as good, if its steps are not dear

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skimlearn.data.blas import one_thread_for
+from skimlearn.data.private import Merged, merged
+from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
 from skimlearn.solvers._run import Callback, Start
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["SOLVERS", "solve"]
+__all__ = ["SOLVERS", "merge", "solve"]
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
+MANY = 10  # epochs, less of which do not pay for a copy of the rows
+
+
+def merge(problem: Problem, solver: str, budget: Budget) -> Merged | None:
+    """The rows with fewer columns, where many are in one row only and `solve` would gain from it.
+
+    What is returned is for all problems of these rows, solver and budget.
+    """
+    alike = solver in ("auto", "dual") and isinstance(problem.regularizer, SquaredL2)
+    long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
+    return merged(problem.rows) if alike and long else None
 
 
 def solve(
@@ -30,6 +44,7 @@ def solve(
     start: Start | None = None,
     callback: Callback | None = None,
     stop: threading.Event | None = None,
+    few: Merged | None = None,
 ) -> Result:
     """Minimise a problem with the solver of a given name.
 
@@ -53,6 +68,8 @@ def solve(
         Called with a `Record` after each epoch; the run stops if it returns something true.
     stop : threading.Event or None
         Set it from another thread to stop the run.
+    few : Merged or None
+        What `merge` says.
 
     Examples
     --------
@@ -70,18 +87,33 @@ def solve(
             f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
             "stochastic solver: 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
         )
+    if few is not None:
+        problem = replace(problem, rows=few.rows)
+        start = None if start is None else replace(start, w=few.forth(start.w))
     common: dict[str, Any] = {"seed": seed, "start": start, "callback": callback, "stop": stop}
     with one_thread_for(problem.rows):
-        if solver == "auto":
-            return auto.solve(problem, budget, **common)
-        if solver == "dual":
-            return dual.solve(problem, dual.Settings(), budget, **common)
-        if solver in ("sgd", "asgd", "casgd"):
-            return sgd.solve(problem, sgd_settings(solver, average), budget, **common)
-        if solver == "ftrl":
-            return ftrl.solve(problem, ftrl.Settings(average=average or "last"), budget, **common)
-        module = pegasos if solver == "pegasos" else pgs
-        return module.solve(problem, _batched(module, average, batch_size), budget, **common)
+        result = _by_name(problem, solver, budget, average, batch_size, common)
+    return result if few is None else replace(result, x=few.back(result.x))
+
+
+def _by_name(
+    problem: Problem,
+    solver: str,
+    budget: Budget,
+    average: str | None,
+    batch_size: int | None,
+    common: dict[str, Any],
+) -> Result:
+    if solver == "auto":
+        return auto.solve(problem, budget, **common)
+    if solver == "dual":
+        return dual.solve(problem, dual.Settings(), budget, **common)
+    if solver in ("sgd", "asgd", "casgd"):
+        return sgd.solve(problem, sgd_settings(solver, average), budget, **common)
+    if solver == "ftrl":
+        return ftrl.solve(problem, ftrl.Settings(average=average or "last"), budget, **common)
+    module = pegasos if solver == "pegasos" else pgs
+    return module.solve(problem, _batched(module, average, batch_size), budget, **common)
 
 
 def _batched(module: Any, average: str | None, batch_size: int | None) -> Any:

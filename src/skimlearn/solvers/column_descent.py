@@ -35,7 +35,7 @@ from skimlearn._jit import kernel
 from skimlearn.certificates import Primal
 from skimlearn.data.columns import nonzero_columns
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, prefetch, responses
+from skimlearn.data.rows import look_ahead, responses
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
@@ -205,8 +205,7 @@ def _descend(columns, part, alpha, w, slopes, bends):
     """Visit columns: w, and the slopes of the model."""
     for at in range(len(part)):
         j = part[at]
-        if at + AHEAD < len(part):
-            prefetch(columns, part[at + AHEAD])
+        look_ahead(columns, part, at)
         start, stop = columns.starts[j], columns.starts[j + 1]
         slope, bend = alpha * w[j], alpha
         for k in range(start, stop):

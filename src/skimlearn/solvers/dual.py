@@ -39,13 +39,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn._jit import kernel
+from skimlearn._jit import kernel, prefetch_line
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, combine_weighted, dot, prefetch
+from skimlearn.data.rows import add, combine_weighted, dot, look_ahead
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
+from skimlearn.solvers._orders import Orders
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector, row_squares
 
 __all__ = ["Settings", "solve"]
@@ -129,7 +130,7 @@ class DualAscent(Method):
         self.offset = np.zeros(1)  # how far the bias is above its centre
         self.moved = np.ones(problem.n, dtype=np.bool_)  # whether its last visit changed a row
         self.passes = 0  # since the last check
-        self.keys: NDArray[np.uint32] | None = None  # random numbers that make the orders
+        self.orders: Orders | None = None
         self.close = False  # so near the optimum that rounding in theta would show
         self.seen = float(problem.n)  # rows that the problem is taken to have
         self.gaps = [math.inf, 0.0]  # estimates of the gap from the visits of the last two epochs
@@ -183,10 +184,9 @@ class DualAscent(Method):
             self.rows_left = self.rows_left[self.moved[self.rows_left]]
         self.passes += 1
         self.gaps = [self.gaps[1] if self.passes > 1 else math.inf, 0.0]
-        if self.keys is None:
-            self.keys = rng.integers(2**32, size=self.problem.n, dtype=np.uint32)
-        multiplier = np.uint32(2 * rng.integers(2**31) + 1)
-        return _shuffled(self.rows_left, self.keys, multiplier)
+        if self.orders is None:
+            self.orders = Orders(self.problem.n, rng)
+        return self.orders.shuffled(self.rows_left, rng)
 
     def visit(self, order: Order) -> None:
         problem = self.problem
@@ -248,37 +248,6 @@ class DualAscent(Method):
         return gap
 
 
-def _shuffled(chosen: Order, keys: NDArray[np.uint32], multiplier: np.uint32) -> Order:
-    """Some rows in a random order in which no row's place depends on which others are chosen.
-
-    Rows are ordered by their keys times an odd number, new for each pass. A row that rounding puts
-    aside a pass early, in a dense matrix but not in a sparse one, then changes nothing else.
-    """
-    bits = min(max(len(keys).bit_length(), 1), 24)
-    out = np.empty_like(chosen)
-    starts = np.zeros(2**bits + 1, dtype=chosen.dtype)
-    _counting_sort(chosen, keys, np.uint64(multiplier), np.uint64(32 - bits), starts, out)
-    return out
-
-
-@kernel
-def _counting_sort(items, keys, multiplier, shift, starts, out):
-    for i in items:
-        starts[_cell(keys[i], multiplier, shift) + 1] += 1
-    for k in range(1, len(starts)):
-        starts[k] += starts[k - 1]
-    for i in items:
-        cell = _cell(keys[i], multiplier, shift)
-        out[starts[cell]] = i
-        starts[cell] += 1
-
-
-@kernel
-def _cell(key, multiplier, shift):
-    """The first bits of a product of 32 bits."""
-    return np.int64(((np.uint64(key) * multiplier) & np.uint64(0xFFFFFFFF)) >> shift)
-
-
 @kernel
 def _ascend(
     rows, y, m, loss, regularizer, alpha, bias_square, centre, order, seen,
@@ -289,8 +258,12 @@ def _ascend(
     scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
     for at in range(len(order)):
         i = order[at]
-        if at + AHEAD < len(order):
-            prefetch(rows, order[at + AHEAD])
+        soon = look_ahead(rows, order, at)
+        prefetch_line(y, soon)
+        prefetch_line(m, soon)
+        prefetch_line(h, soon)
+        prefetch_line(a, soon)
+        prefetch_line(moved, soon)
         if seen < len(y):
             seen += 1.0
             stretch = max(len(y) / seen, 1.0)

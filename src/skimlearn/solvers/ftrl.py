@@ -30,9 +30,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skimlearn._jit import kernel
+from skimlearn._jit import kernel, prefetch_line
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, entry, prefetch, size
+from skimlearn.data.rows import entry, look_ahead, size
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -194,8 +194,10 @@ def _ftrl(
     t, bias_z, bias_square = state[STEPS], state[BIAS], state[SQUARE]
     for at in range(len(order)):
         i = order[at]
-        if at + AHEAD < len(order):
-            prefetch(rows, order[at + AHEAD])
+        soon = look_ahead(rows, order, at)
+        prefetch_line(y, soon)
+        prefetch_line(m, soon)
+        prefetch_line(pulls, soon)
         shrink = alpha * (t + t0)
         bias_shrink = shrink if regularized else 0.0
         root = math.sqrt(pull + bias_square)

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skimlearn import certificates
-from skimlearn._jit import kernel
+from skimlearn._jit import kernel, prefetch_line
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, dot, prefetch
+from skimlearn.data.rows import add, dot, look_ahead
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -216,8 +216,10 @@ def _pegasos(
         biases += rate * bias + centre
         for s in range(size):
             i = order[begin + s]
-            if begin + s + AHEAD < len(order):
-                prefetch(rows, order[begin + s + AHEAD])
+            soon = look_ahead(rows, order, begin + s)
+            prefetch_line(y, soon)
+            prefetch_line(m, soon)
+            prefetch_line(pulls, soon)
             p = coefficient * dot(rows, i, z) + rate * bias + centre
             if scored:
                 scores[i] = p

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
+from skimlearn._jit import kernel, prefetch_line
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, dot, prefetch
+from skimlearn.data.rows import add, dot, look_ahead
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._mirror import (
@@ -219,8 +219,10 @@ def _pgs(
         biases += b
         for s in range(size):
             i = order[begin + s]
-            if begin + s + AHEAD < len(order):
-                prefetch(rows, order[begin + s + AHEAD])
+            soon = look_ahead(rows, order, begin + s)
+            prefetch_line(y, soon)
+            prefetch_line(m, soon)
+            prefetch_line(pulls, soon)
             p = scale * dot(rows, i, phi) + b
             if scored:
                 scores[i] = p

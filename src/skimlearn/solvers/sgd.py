@@ -34,9 +34,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skimlearn._jit import kernel
+from skimlearn._jit import kernel, prefetch_line
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import AHEAD, add, combine, dot, prefetch
+from skimlearn.data.rows import add, combine, dot, look_ahead
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -218,8 +218,10 @@ def _sgd(
     centred, averaged, scored = len(mean) > 0, len(u) > 0, len(scores) > 0
     for at in range(len(order)):
         i = order[at]
-        if at + AHEAD < len(order):
-            prefetch(rows, order[at + AHEAD])
+        soon = look_ahead(rows, order, at)
+        prefetch_line(y, soon)
+        prefetch_line(m, soon)
+        prefetch_line(pulls, soon)
         scale = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
         q = dot(rows, i, mean) if centred else 0.0
         p = centre - (dot(rows, i, v) + r - a * q) * scale

@@ -1,0 +1,69 @@
+"""Orders of visits: every row once, at random, independent of who else is visited."""
+
+import numpy as np
+import pytest
+
+from skimlearn.solvers import _orders
+from skimlearn.solvers._orders import LARGE, POOL, RUN, Orders, permutation
+
+pure = pytest.mark.pure_python
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+@pure
+@pytest.mark.parametrize("n", [1, 2, 3, 100, 1000])
+def test_every_row_is_there_once(n):
+    orders = Orders(n, rng())
+    for seed in range(3):
+        order = orders.shuffled(np.arange(n), rng(seed))
+        np.testing.assert_array_equal(np.sort(order), np.arange(n))
+
+
+@pytest.mark.parametrize("n", [LARGE - 1, LARGE, LARGE + 1, 300_000])
+def test_every_one_of_many_rows_is_there_once(n):
+    np.testing.assert_array_equal(np.sort(permutation(n, rng())), np.arange(n))
+    assert not np.array_equal(permutation(n, rng(1)), permutation(n, rng(2)))
+
+
+def test_few_rows_are_permuted_as_numpy_does():
+    np.testing.assert_array_equal(permutation(1000, rng()), rng().permutation(1000))
+
+
+@pure
+@pytest.mark.parametrize("large", [LARGE, 1])
+def test_the_place_of_a_row_does_not_depend_on_the_others(large, monkeypatch):
+    monkeypatch.setattr(_orders, "LARGE", large)
+    monkeypatch.setattr(_orders, "POOL", 32)
+    n = 500
+    orders = Orders(n, rng())
+    assert (orders.pool_bits > 0) == (large == 1)
+    everything = orders.shuffled(np.arange(n, dtype=np.uint32), rng(1))
+    some = np.flatnonzero(rng(2).random(n) < 0.3).astype(np.uint32)
+    chosen = orders.shuffled(some, rng(1))
+    assert chosen.dtype == np.uint32
+    # rows whose places have the same bits keep their order; all others must be alike
+    np.testing.assert_array_equal(chosen, everything[np.isin(everything, some)])
+
+
+def test_rows_of_a_run_are_visited_in_one_pool():
+    n = 200_000
+    order = Orders(n, rng()).shuffled(np.arange(n), rng(1))
+    when = np.empty(n, np.int64)
+    when[order] = np.arange(n)
+    spread = when.reshape(-1, RUN).max(axis=1) - when.reshape(-1, RUN).min(axis=1)
+    assert spread.max() < 4 * POOL
+    assert np.median(spread) > POOL / 2  # well mixed inside of the pool
+    first = order[:POOL]
+    assert len(np.unique(first // RUN)) > POOL / RUN  # ... with runs from everywhere
+    assert np.abs(first.mean() / n - 0.5) < 0.15
+
+
+def test_pools_are_drawn_anew():
+    n = 200_000
+    orders = Orders(n, rng())
+    one, two = (orders.shuffled(np.arange(n), rng(seed)) for seed in (1, 2))
+    shared = np.intersect1d(one[:POOL] // RUN, two[:POOL] // RUN)
+    assert len(shared) < 10
