@@ -9,7 +9,7 @@ from problems import LogCosh, Pinball, close, make, make_data, make_weights
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
-from skimlearn.solvers import auto, dual, newton, newton_cg
+from skimlearn.solvers import auto, dual, newton, newton_cg, sgd
 from skimlearn.solvers._run import Run, Start
 
 SMOOTH = ["squared", "squared_hinge", "log", "huber"]
@@ -165,3 +165,14 @@ def test_few_epochs_of_a_slow_regression_are_left_to_a_stochastic_method():
     assert few.solver == "asgd"
     assert few.certificate.primal < 1.05 * best
     assert dual.solve(problem, budget=Budget(epochs=20), seed=0).certificate.primal > 1.2 * best
+
+
+def test_some_epochs_of_a_squared_loss_are_enough_for_conjugate_gradients():
+    rng = np.random.default_rng(0)
+    X = sp.random(4000, 2500, density=0.008, random_state=rng, format="csr")
+    y = X @ rng.normal(size=2500) + 0.1 * rng.normal(size=4000)
+    problem = make("squared", X, y, bias="none", alpha=1e-5)
+    found = {k: auto.solve(problem, Budget(epochs=k), seed=0) for k in (5, 6)}
+    assert {k: result.solver for k, result in found.items()} == {5: "asgd", 6: "newton-cg"}
+    alone = sgd.solve(problem, sgd.Settings(), Budget(epochs=6), seed=0)
+    assert found[6].certificate.primal < alone.certificate.primal

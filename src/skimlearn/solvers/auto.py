@@ -15,8 +15,9 @@ another whose dual steps are searches),  columns
 if Newton steps are dear
 fewer epochs allowed than dual ascent    averaged SGD (p < 2: PGS) alone
 needs, and fewer than ten (three where
-passes over columns come first, 60 for
-a regression with kinks)
+passes over columns come first, six
+before conjugate gradients on a squared
+loss, 60 for a regression with kinks)
 any other with p = 2                     dual coordinate ascent; if that takes as long as
                                          one of Newton's methods would, that takes over
 p < 2, or a radius                       an epoch of PGS, then dual coordinate ascent
@@ -60,7 +61,8 @@ SOME = 1000  # rows that costs are guessed from
 KINKED = 10.0  # Newton steps on all rows for a loss with kinks
 LONG = 300  # epochs, with fewer of which Newton's steps are too long
 HURRY = 10.0  # epochs that a stochastic method alone may have at most,
-BRIEF = 3.0  # and beside passes over columns
+BRIEF = 3.0  # beside passes over columns,
+BRISK = 6.0  # and beside conjugate gradients on a squared loss
 SLOW = 60.0  # epochs of dual ascent, more of which make a regression with kinks slow
 ROUGH = 3e-3  # the relative gap that conjugate gradients leave there to dual ascent
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
@@ -210,8 +212,12 @@ class _Costs:
     @property
     def hurried(self) -> bool:
         """Whether so few epochs are allowed that a stochastic method gets farther."""
-        most = min(SLOW if self.kinked_regression else HURRY, self.epochs)
-        return self.most_epochs < (BRIEF if self.columns_are_best else most)
+        most = SLOW if self.kinked_regression else HURRY
+        if self.columns_are_best:
+            return self.most_epochs < BRIEF
+        if self.exact and self.cg_is_best:
+            most = BRISK
+        return self.most_epochs < min(most, self.epochs)
 
     @property
     def patience(self) -> int | None:
