@@ -14,7 +14,7 @@ from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_blocks import squared_norms
 from skimlearn.data.kernel_rows import KernelRows, own_values
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import lengths
+from skimlearn.data.rows import stored
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
 from skimlearn.estimators._contract import (
     BaseEstimator,
@@ -297,7 +297,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         """The scores of the rows that the ball was made of; reading them is counted."""
         rows = as_rows(X, inspect=False)
         times = 1 if self.kernel is None else len(self.support_)
-        more = Reads(certificate=times * int(lengths(rows).sum()))
+        more = Reads(certificate=times * stored(rows))
         self.result_ = replace(self.result_, reads=self.result_.reads + more)
         return self._scores(X)
 

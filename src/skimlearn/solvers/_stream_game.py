@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from skimlearn._jit import kernel
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Csr, Rows, lengths, take, value
+from skimlearn.data.rows import Rows, stored, take, value
 from skimlearn.data.stream import RowStream
 from skimlearn.result import Record, Status, StreamResult
 from skimlearn.sampling.reservoir import offer
@@ -169,9 +169,9 @@ class StreamGame(ABC):
         for first, block in self.blocks():
             if self.steps == 0:
                 self.seen(block, first)
-                stored = int(lengths(block.rows).sum())
-                self.entries += stored
-                self.reads += Reads(block.rows.shape[0] * self.d, stored)
+                entries = stored(block.rows)
+                self.entries += entries
+                self.reads += Reads(block.rows.shape[0] * self.d, entries)
             self._feed(sketches, first, block)
             labels, squares = self.gains(block, first)
             places = np.full(self.draws, -1)
@@ -182,7 +182,7 @@ class StreamGame(ABC):
                 winners[k] = (first + i, float(labels[i]), taken.get(i))
             if x is not None:
                 worst = min(worst, self.check(block, x))
-                self.reads += Reads(certificate=int(lengths(block.rows).sum()))
+                self.reads += Reads(certificate=stored(block.rows))
         self.steps += 1
         self._finish(sketches)
         self.chosen = np.vstack([self.chosen, [[i for i, _, _ in winners]]])
@@ -196,8 +196,8 @@ class StreamGame(ABC):
         if self.sketch is not None:
             return {}
         taken = {i: take(rows, np.array([i])) for i in np.unique(places[places >= 0]).tolist()}
-        stored = sum(int(lengths(row).sum()) for row in taken.values())
-        self.reads += Reads(len(taken) * self.d, stored)
+        entries = sum(stored(row) for row in taken.values())
+        self.reads += Reads(len(taken) * self.d, entries)
         return taken
 
     def _weigh(
@@ -216,7 +216,7 @@ class StreamGame(ABC):
                 self.constants, self.clips, begin, eta, self.seed, self.steps, sums, best, places,
             )  # fmt: skip
         read = n * int((self.columns[begin:] >= 0).sum())
-        self.reads += Reads(read, int(found) if isinstance(rows, Csr) else read)
+        self.reads += Reads.of_values(rows, read, int(found))
 
     def remember(self, columns: Vector, factors: Vector, constant: float) -> None:
         """Add a step to the history."""
@@ -238,7 +238,7 @@ class StreamGame(ABC):
         if not sketches:
             return
         rows, [weights] = self.combination(first, block, self.shares())
-        self.reads += Reads(len(weights) * self.d, int(lengths(rows).sum()))
+        self.reads += Reads(len(weights) * self.d, stored(rows))
         for sketch in sketches:
             sketch.add(rows, weights)
 
@@ -305,7 +305,7 @@ class StreamGame(ABC):
         worst = math.inf
         for _, block in self.blocks():
             worst = min(worst, self.check(block, x))
-            self.reads += Reads(certificate=int(lengths(block.rows).sum()))
+            self.reads += Reads(certificate=stored(block.rows))
         self.checked(worst, x)
         self._record()
         return Status.CONVERGED if self.bounds.certificate.gap <= eps * self.unit() else status

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, combine, lengths, norms
+from skimlearn.data.rows import Rows, combine, lengths, norms, stored
 from skimlearn.data.stream import as_stream
 from skimlearn.result import StreamResult
 from skimlearn.sampling.alias import AliasTable
@@ -130,7 +130,7 @@ class _Ball(StreamGame):
         if self.sums is not None and len(self.squares) >= first + n:
             return np.ones(n), self.squares[first : first + n]
         squares = self._distances(rows)
-        self.reads += Reads(n * self.d, int(lengths(rows).sum()))
+        self.reads += Reads(n * self.d, stored(rows))
         if self.sums is not None:
             self.squares = np.append(self.squares, squares)
         return np.ones(n), squares
@@ -223,5 +223,5 @@ class _Ball(StreamGame):
             combine(rows, own, x)
             combine(rows, weights, c)
             moment += float(weights @ norms(rows) ** 2)
-            self.reads += Reads(certificate=int(lengths(rows).sum()))
+            self.reads += Reads(certificate=stored(rows))
         self.bounds.dual(max(0.0, moment - float(c @ c)), self.weights())
