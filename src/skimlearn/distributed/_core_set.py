@@ -19,11 +19,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import plain, responses, take
+from skimlearn.data.triple import one_matrix
 from skimlearn.distributed._pieces import Facts, Piece
 from skimlearn.distributed._rounds import Round
 from skimlearn.distributed._team import Cluster
@@ -109,7 +109,7 @@ def core_set_rounds(
             best = (x, upper)
         numbers = np.concatenate([firsts[k] + part.places for k, part in enumerate(found)])
         values = np.concatenate([part.values for part in found])
-        rows = _stacked([part.rows for part in found])
+        rows = one_matrix([part.rows for part in found])
         moved += rows.shape[0] * 16 + _bytes(rows) + x.nbytes * team.workers
         fresh = np.flatnonzero(~np.isin(numbers, known))
         fresh = fresh[np.argsort(-values[fresh], kind="stable")][: int(draws)]
@@ -130,7 +130,7 @@ def core_set_rounds(
         elif len(fresh) == 0:
             status = Status.STALLED
         else:
-            core = rows[fresh] if core is None else _stacked([core, rows[fresh]])
+            core = rows[fresh] if core is None else one_matrix([core, rows[fresh]])
             known += numbers[fresh].tolist()
             x, p, lower = solve(core)
             if lower > bound[1]:
@@ -143,12 +143,6 @@ def core_set_rounds(
         reads=Reads(rounds * n * d, rounds * entries), seconds=time.perf_counter() - began,
         epochs=float(rounds), status=status, history=history, solver="core set",
     )  # fmt: skip
-
-
-def _stacked(parts: list[Any]) -> Any:
-    if sp.issparse(parts[0]):
-        return sp.csr_array(sp.vstack(parts))
-    return np.concatenate(parts)
 
 
 def _bytes(rows: Any) -> int:
