@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -52,7 +53,7 @@ PARAMETERS = """alpha, p, radius, bias, tol, max_epochs, max_reads, max_seconds
         None shows a progress line on a terminal, True writes a line per round, False nothing."""
 
 
-class DaskModel(LinearModel):
+class DaskModel(LinearModel, ABC):
     """Parameters, fitting and lazy predictions; a subclass says what the targets are."""
 
     def __init__(
@@ -126,11 +127,11 @@ class DaskModel(LinearModel):
         self._fit(team, facts, checkpoint, resume)
         return self
 
+    @abstractmethod
     def _fit(
         self, team: Cluster, facts: list[Facts], checkpoint: Any = None, resume: bool = False
     ) -> None:
         """Learn from pieces that are there."""
-        raise NotImplementedError
 
     def _spec(self, facts: list[Facts], *, mean_weight: float, **more: Any) -> Spec:
         if self.bias not in BIASES:
@@ -251,9 +252,9 @@ class DaskModel(LinearModel):
         )
         return X.map_blocks(_call, plain, name, dtype=sample.dtype, meta=sample[:0], **shape)
 
+    @abstractmethod
     def _plain(self) -> Any:
         """The same model without a cluster: what a worker needs to predict."""
-        raise NotImplementedError
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file that `skimlearn.load` reads, as a plain estimator.
