@@ -13,7 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,16 @@ from skimlearn.formulas.losses import Loss
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Record, Result, Status
 
-__all__ = ["Callback", "Method", "Run", "Start", "rounding", "row_lengths", "row_squares"]
+__all__ = [
+    "Callback",
+    "Method",
+    "Options",
+    "Run",
+    "Start",
+    "rounding",
+    "row_lengths",
+    "row_squares",
+]
 
 Vector = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -45,6 +54,15 @@ class Start:
     w: Vector
     b: float = 0.0
     a: Vector | None = None
+
+
+class Options(TypedDict, total=False):
+    """What every ``solve`` hands on to its `Run`; see `choose.solve`."""
+
+    seed: int | np.random.Generator | None
+    start: Start | None
+    callback: Callback | None
+    stop: threading.Event | None
 
 
 def row_lengths(problem: Problem, ledger: Ledger, exponent: float = 2.0) -> Vector:
@@ -154,7 +172,7 @@ class Run:
     ) -> None:
         self.began = time.perf_counter()
         self.problem, self.budget = problem, budget
-        self.callback, self.stop = callback, stop
+        self.start, self.callback, self.stop = start, callback, stop
         self.rng = np.random.default_rng(seed)
         self.ledger = Ledger(problem.rows, math.inf if budget.reads is None else budget.reads)
         self.runs = Runs(problem.rows)

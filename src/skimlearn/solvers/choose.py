@@ -11,7 +11,7 @@ from skimlearn.data.blas import one_thread_for
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
-from skimlearn.solvers._run import Callback, Start
+from skimlearn.solvers._run import Callback, Options, Start
 from skimlearn.solvers._stochastic import Stochastic
 
 __all__ = ["SOLVERS", "solve"]
@@ -70,7 +70,7 @@ def solve(
             f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
             "stochastic solver: 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
         )
-    common: dict[str, Any] = {"seed": seed, "start": start, "callback": callback, "stop": stop}
+    common: Options = {"seed": seed, "start": start, "callback": callback, "stop": stop}
     with one_thread_for(problem.rows):
         if solver == "auto":
             return auto.solve(problem, budget, **common)
