@@ -25,7 +25,7 @@ from skimlearn.estimators._contract import (
 )
 from skimlearn.estimators._reports import Reports
 from skimlearn.estimators._saves import Saves
-from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
+from skimlearn.estimators._support import keep_support, kernel_of, support_sums
 from skimlearn.formulas.kernels import Kernel
 from skimlearn.result import Status
 from skimlearn.solvers._limits import Limits
@@ -237,11 +237,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
             callback=self.callback,
         )
         self._warn()
-        self.support_ = np.flatnonzero(self.result_.x)
-        if len(self.support_) == 0:  # nothing could be read: the first row alone
-            self.support_ = np.zeros(1, dtype=np.int64)
-        self.support_vectors_ = kept_rows(rows, self.support_)
-        self.dual_coef_ = self.result_.x[None, self.support_]
+        keep_support(self, rows, self.result_.x[None])
         self.n_iter_ = max(1, len(self.result_.history))
         table.limit = math.inf
         inside = table.among(self.support_, self.support_).astype(np.float64)
