@@ -1,15 +1,8 @@
 r"""The frame of the semi-streaming solvers: weights of rows that are rebuilt from a short history.
 
-Rows pass by, again and again, and are not kept. A step is a pass. Step t leaves behind a few
-columns j with factors g and a constant c, such that
-
-    gain_t(i) = clip( base * square_i + c + sum over the columns of y_i a_i(j) g )
-
-is what row i gains by it (for a margin: minus an estimate of its response; for a ball: an estimate
-of its distance). The weight of row i at a step is exp(eta * the sum of its gains so far). It is
-computed anew, from the history alone, for each row that comes by, and rows are drawn by Gumbel's
-trick (`sampling.reservoir`). With ``keep_weights`` the sums of all n rows are kept instead, and a
-pass reads the columns of the last step only; the numbers are the same.
+Rows pass by, again and again, and are not kept. A step is a pass. It leaves behind a few columns
+with factors, from which the weights of the rows, by which they are drawn, are computed anew when
+they come by: `_stream_history`. With ``keep_weights`` they are kept.
 
 The columns are drawn in proportion to the squares of a vector, the sum of the rows drawn so far. It
 is kept, in d numbers; or, with a sketch, it is not: the rows drawn so far are fed to sketches when
@@ -32,15 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, stored, take, value
+from skimlearn.data.rows import Rows, stored, take
 from skimlearn.data.stream import RowStream
 from skimlearn.result import Record, Status, StreamResult
-from skimlearn.sampling.reservoir import offer
 from skimlearn.sampling.sketches import CountSketch, L2Sampler
 from skimlearn.solvers._limits import Bounds
+from skimlearn.solvers._stream_history import Draw, Past
 
 __all__ = ["StreamGame", "as_count"]
 
@@ -60,7 +52,6 @@ class StreamGame(ABC):
     """One run: its history, its draws, and what is known of the optimum."""
 
     name = ""
-    base = 0.0  # times the square of a row: a part of its gain at every step
 
     def __init__(
         self,
@@ -82,10 +73,7 @@ class StreamGame(ABC):
         self.sketch = None if sketch is None else as_count(sketch, "sketch")
         self.certify = certify
         self.seed = int(rng.integers(2**62))
-        self.columns = np.zeros((0, self.width), dtype=np.int64)  # of each step, -1 for none
-        self.factors = np.zeros((0, self.width))
-        self.constants, self.clips = np.zeros(0), np.zeros(0)
-        self.sums = np.zeros(0) if keep_weights else None  # gains of all rows
+        self.past = Past(self.width, keep_weights)
         self.chosen = np.zeros((0, self.draws), dtype=np.int64)  # rows drawn in each pass
         self.signs = np.zeros((0, self.draws))  # their labels
         self.n = self.d = self.entries = self.steps = self.passes = self.memory = 0
@@ -175,7 +163,8 @@ class StreamGame(ABC):
             self._feed(sketches, first, block)
             labels, squares = self.gains(block, first)
             places = np.full(self.draws, -1)
-            self._weigh(block.rows, first, labels, squares, eta, best, places)
+            draw = Draw(eta, self.seed, self.steps, best, places)
+            self.reads += self.past.weigh(block.rows, first, labels, squares, draw)
             taken = self._taken(block.rows, places)
             for k in np.flatnonzero(places >= 0).tolist():
                 i = int(places[k])
@@ -200,30 +189,9 @@ class StreamGame(ABC):
         self.reads += Reads(len(taken) * self.d, entries)
         return taken
 
-    def _weigh(
-        self, rows: Rows, first: int, labels: Vector, squares: Vector, eta: float,
-        best: Vector, places: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        n, begin = rows.shape[0], 0
-        sums = np.zeros(n)
-        if self.sums is not None:
-            if len(self.sums) < first + n:
-                self.sums = np.concatenate([self.sums, np.zeros(first + n - len(self.sums))])
-            sums, begin = self.sums[first : first + n], max(0, len(self.columns) - 1)
-        with np.errstate(over="ignore"):
-            found = _weigh(
-                rows, first, labels, squares, self.base, self.columns, self.factors,
-                self.constants, self.clips, begin, eta, self.seed, self.steps, sums, best, places,
-            )  # fmt: skip
-        read = n * int((self.columns[begin:] >= 0).sum())
-        self.reads += Reads.of_values(rows, read, int(found))
-
     def remember(self, columns: Vector, factors: Vector, constant: float) -> None:
         """Add a step to the history."""
-        self.columns = np.vstack([self.columns, [columns]])
-        self.factors = np.vstack([self.factors, [factors]])
-        self.constants = np.append(self.constants, constant)
-        self.clips = np.append(self.clips, self.rate()[1])
+        self.past.add(columns, factors, constant, clip=self.rate()[1])
 
     # ------------------------------------------------------------------------------------ sketches
 
@@ -261,7 +229,8 @@ class StreamGame(ABC):
         self.sketched(sketches[0], drawn)
 
     def _bytes(self, sketches: list[CountSketch]) -> int:
-        arrays = [v for v in vars(self).values() if isinstance(v, np.ndarray)]
+        kept = (*vars(self).values(), *vars(self.past).values())
+        arrays = [value for value in kept if isinstance(value, np.ndarray)]
         tables = [array for s in sketches for array in (s.table, s.hashes)]
         return sum(array.nbytes for array in (*arrays, *tables))
 
@@ -334,26 +303,3 @@ class StreamGame(ABC):
     def fallback(self) -> Vector:
         """An answer that was not checked; none of a sketched run."""
         return self.answer() if self.sketch is None else np.zeros(0)
-
-
-@kernel
-def _weigh(
-    rows, first, labels, squares, base, columns, factors, constants, clips, begin, eta, seed, step,
-    sums, best, places,
-):  # fmt: skip
-    """Add the gains of the steps since ``begin`` to the sums, and draw; the entries found."""
-    found = 0
-    for i in range(len(sums)):
-        total = sums[i]
-        for t in range(begin, len(columns)):
-            gain = constants[t] + (base * squares[i] if base > 0.0 else 0.0)
-            for k in range(columns.shape[1]):
-                if columns[t, k] >= 0:
-                    x = value(rows, i, columns[t, k])
-                    if x != 0.0:
-                        gain += labels[i] * x * factors[t, k]
-                        found += 1
-            total += min(max(gain, -clips[t]), clips[t])
-        sums[i] = total
-        offer(eta * total, seed, step, first + i, i, best, places)
-    return found

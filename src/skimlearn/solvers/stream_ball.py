@@ -127,11 +127,11 @@ class _Ball(StreamGame):
         n = rows.shape[0]
         if self.steps == 0:
             return np.ones(n), np.zeros(n)
-        if self.sums is not None and len(self.squares) >= first + n:
+        if self.past.sums is not None and len(self.squares) >= first + n:
             return np.ones(n), self.squares[first : first + n]
         squares = self._distances(rows)
         self.reads += Reads(n * self.d, stored(rows))
-        if self.sums is not None:
+        if self.past.sums is not None:
             self.squares = np.append(self.squares, squares)
         return np.ones(n), squares
 
@@ -171,12 +171,12 @@ class _Ball(StreamGame):
     def _remember(self, columns: Any, entries: Vector, length: float) -> None:
         if not self.spread > 0.0:
             return
-        self.base = 1.0 / (4.0 * self.spread)
-        factors = np.where(columns >= 0, -2.0 * length / (entries * self.width), 0.0) * self.base
+        base = self.past.base = 1.0 / (4.0 * self.spread)
+        factors = np.where(columns >= 0, -2.0 * length / (entries * self.width), 0.0) * base
         offset = 0.0
         if self.sketch is None and columns[0] >= 0:
             offset = -float(self.o[columns] @ factors)
-        self.remember(columns, factors, offset + length * self.base)
+        self.remember(columns, factors, offset + length * base)
 
     def drawn(self, rows: list[tuple[Rows, float]]) -> None:
         if self.sketch is not None:
