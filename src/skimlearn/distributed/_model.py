@@ -23,6 +23,7 @@ from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import BIASES, check_alpha
 from skimlearn.result import Result
+from skimlearn.solvers._limits import as_count
 
 __all__ = ["MOST_AT_ONCE", "PARAMETERS", "DaskModel", "shared_parameters", "with_answer_of"]
 
@@ -155,9 +156,7 @@ class DaskModel(LinearModel, ABC):
     def _check_parameters(self) -> None:
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r} must be one of {sorted(SOLVERS)}")
-        epochs = self.local_epochs
-        if not isinstance(epochs, int | np.integer) or isinstance(epochs, bool) or epochs < 1:
-            raise ValueError(f"local_epochs={epochs!r} must be a whole number, 1 or more")
+        as_count(self.local_epochs, "local_epochs")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback={self.callback!r} must be a function of a Record, or None")
         budget_of(self)

@@ -17,14 +17,12 @@ from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import stored
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
 from skimlearn.estimators._contract import (
-    BaseEstimator,
     ConvergenceWarning,
     OutlierMixin,
     assume_finite,
     check_is_fitted,
 )
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
+from skimlearn.estimators._estimator import Estimator
 from skimlearn.estimators._support import keep_support, kernel_of, support_sums
 from skimlearn.formulas.kernels import Kernel
 from skimlearn.result import Status
@@ -41,7 +39,7 @@ SOLVERS = ("auto", "working-set", "sampled")  # with a kernel
 ROUNDING = 16.0  # of a squared distance, in units of the last digit of the greatest k(x, x)
 
 
-class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
+class EnclosingBall(OutlierMixin, Estimator):
     """The smallest ball around the data; what lies outside is new.
 
     With a contamination the ball may leave out that part of the rows, which count by how far they
@@ -143,11 +141,6 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         self.cache_bytes = cache_bytes
         self.random_state = random_state
         self.callback = callback
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> EnclosingBall:
         """Find the ball of rows X.

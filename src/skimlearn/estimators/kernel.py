@@ -15,10 +15,9 @@ from skimlearn.estimators._base import summary
 from skimlearn.estimators._checks import check_data, labels_of, one_class_each, seeds, workers
 from skimlearn.estimators._classes import one_against_rest, two_or_more, weigh
 from skimlearn.estimators._classifies import Classifies
-from skimlearn.estimators._contract import BaseEstimator, ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._contract import ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._estimator import Estimator
 from skimlearn.estimators._progress import Progress
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._support import keep_support, kernel_of, support_sums
 from skimlearn.formulas.kernels import Kernel
 from skimlearn.formulas.losses import Loss
@@ -32,7 +31,7 @@ __all__ = ["KernelClassifier"]
 Vector = NDArray[np.float64]
 
 
-class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
+class KernelClassifier(Classifies, ClassifierMixin, Estimator):
     """A support vector machine, or another classifier with a kernel, that says how good it is.
 
     It minimises ``alpha / 2 ||h||^2 + mean loss`` over the functions h of the kernel's space, and
@@ -169,11 +168,6 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelClassifier:
         """Learn from rows X and their classes y.

@@ -14,10 +14,9 @@ from skimlearn.estimators._base import linear_scores, summary
 from skimlearn.estimators._checks import check_data, labels_of, one_class_each
 from skimlearn.estimators._classes import one_against_rest, two_or_more
 from skimlearn.estimators._classifies import Classifies
-from skimlearn.estimators._contract import BaseEstimator, ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._contract import ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._estimator import Estimator
 from skimlearn.estimators._margin_runs import MarginRuns
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits, check_promise
 from skimlearn.solvers._source import as_source
@@ -31,7 +30,7 @@ BIASES = ("free", "none")
 KAPPA = 0.2  # where neither nu nor kappa is given
 
 
-class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
+class SublinearSVC(Classifies, ClassifierMixin, Estimator):
     """A support vector machine learned from single rows and columns, with a certificate.
 
     Where few rows decide the answer (rare classes, edge cases, fraud), or where features cost time
@@ -153,11 +152,6 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> SublinearSVC:
         """Learn from rows X and their classes y.

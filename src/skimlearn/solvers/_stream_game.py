@@ -31,21 +31,14 @@ from skimlearn.data.rows import Rows, stored, take
 from skimlearn.data.stream import RowStream
 from skimlearn.result import Record, Status, StreamResult
 from skimlearn.sampling.sketches import CountSketch, L2Sampler
-from skimlearn.solvers._limits import Bounds
+from skimlearn.solvers._limits import Bounds, as_count
 from skimlearn.solvers._stream_history import Draw, Past
 
-__all__ = ["StreamGame", "as_count"]
+__all__ = ["StreamGame"]
 
 Vector = NDArray[np.float64]
 NORM_DEPTH, SAMPLER_DEPTH = 15, 5  # tables of the sketches
 GROWTH = 1.25  # passes between two checks
-
-
-def as_count(value: Any, name: str) -> int:
-    """A whole number, 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number, 1 or more")
-    return int(value)
 
 
 class StreamGame(ABC):

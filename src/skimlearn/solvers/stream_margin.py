@@ -27,9 +27,9 @@ from skimlearn.data.stream import as_stream
 from skimlearn.result import StreamResult
 from skimlearn.sampling.alias import AliasTable
 from skimlearn.sampling.sketches import CountSketch
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._limits import Limits, as_count
 from skimlearn.solvers._margin_bounds import as_labels
-from skimlearn.solvers._stream_game import StreamGame, as_count
+from skimlearn.solvers._stream_game import StreamGame
 
 __all__ = ["stream_margin"]
 
