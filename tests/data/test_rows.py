@@ -24,6 +24,7 @@ from skimlearn.data.rows import (
     stored,
     without_gaps,
 )
+from skimlearn.data.triple import one_matrix
 
 N, D = 7, 5
 
@@ -291,6 +292,17 @@ def test_of_sparse_rows_the_entries_that_are_there_are_read():
     X = matrix()
     assert Reads.of_values(as_rows(X), 10, 4) == Reads(10, 10)
     assert Reads.of_values(as_rows(sparse(X)), 10, 4) == Reads(10, 4)
+
+
+def test_blocks_of_a_matrix_are_put_together():
+    X = matrix()
+    dense = one_matrix([X[:2], X[2:]])
+    assert isinstance(dense, np.ndarray)
+    np.testing.assert_array_equal(dense, X)
+    for blocks in ([sparse(X[:2]), sparse(X[2:])], [X[:2], sparse(X[2:])], [sparse(X[:2]), X[2:]]):
+        both = one_matrix(blocks)
+        assert both.format == "csr"
+        np.testing.assert_array_equal(both.toarray(), X)
 
 
 def test_dense_and_sparse_rows_are_told_apart_by_the_data_layer_alone():
