@@ -136,7 +136,7 @@ def as_matrix(
 
 
 def columns_of(rows: Rows) -> Rows:
-    """The columns of rows in memory: a view of dense ones, the transpose of sparse ones."""
+    """The columns of rows, a range of a matrix perhaps: a view, or of sparse rows the transpose."""
     return _transposed(rows) if isinstance(rows, Csr) else Dense(rows.values.T)
 
 
