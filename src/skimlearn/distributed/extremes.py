@@ -108,7 +108,8 @@ def max_margin(
         return SampledMargin(team, facts, draws=draws, rng=rng).run(limits)
 
     def solve(rows: Any) -> tuple[Vector, Vector, float]:
-        found = reductions.hard_margin(rows, np.ones(rows.shape[0]), eps=(eps / 4.0) ** 2)
+        ones = np.ones(rows.shape[0])
+        found = reductions.hard_margin(rows, ones, eps=(eps / 4.0) ** 2, random_state=0)
         return found.x, found.p, -found.certificate.upper
 
     result = core_set_rounds(team, facts, "margin", np.zeros(facts[0].d), solve, limits, draws)
