@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.rows import combine_weighted, responses
-from skimlearn.formulas.losses import NAMES
+from skimlearn.formulas.losses import is_ours
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 
@@ -176,7 +176,7 @@ def at_slopes(problem: Problem, answer: Primal, a: Vector, theta: Vector | None 
     the weights from theta, and no conjugate is needed. Slopes that had to be balanced, or of a loss
     of the user, whose formulas may not agree to the last digit, go the general way.
     """
-    plain = isinstance(problem.regularizer, SquaredL2) and type(problem.loss) in NAMES.values()
+    plain = isinstance(problem.regularizer, SquaredL2) and is_ours(problem.loss)
     if problem.bias == "free" or not plain:
         return dual(problem, a, theta)
     scale = 1.0 / (problem.alpha * problem.n)

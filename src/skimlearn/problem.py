@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn.data.inspection import measured
 from skimlearn.data.rows import Rows
 from skimlearn.formulas import losses, regularizers
+from skimlearn.formulas._loss import FAR
 from skimlearn.formulas._trial import try_out
 from skimlearn.formulas.losses import Loss
 from skimlearn.formulas.regularizers import Regularizer
@@ -43,13 +44,13 @@ class Problem:
 
     def __post_init__(self) -> None:
         low, high = float(self.y.min()), float(self.y.max())
-        if max(-low, high) > losses.FAR:
+        if max(-low, high) > FAR:
             i = int(np.argmax(np.abs(self.y)))
             raise ValueError(
-                f"y[{i}]={self.y[i]:.3g} is beyond {losses.FAR:.0e}, where predictions lose their "
+                f"y[{i}]={self.y[i]:.3g} is beyond {FAR:.0e}, where predictions lose their "
                 "digits: scale the targets, e.g. with TransformedTargetRegressor"
             )
-        if type(self.loss) not in losses.NAMES.values():
+        if not losses.is_ours(self.loss):
             try_out(self.loss, (low, high))
 
     @property

@@ -112,11 +112,9 @@ def test_errors_of_ours_are_owned_up_to(data, monkeypatch):
     assert "skim ingest" in message("check", data / "store")
 
 
-def test_a_version_without_tables_says_so(tmp_path, monkeypatch):
-    if hasattr(skimlearn, "Table"):
-        pytest.skip("this version reads tables")
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    assert "reads no tables" in message("train", tmp_path / "rows.csv")
+def test_a_table_without_rows(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n")
+    assert "rows.csv: it has no rows" in message("train", tmp_path / "rows.csv", "--target", "b")
 
 
 # -------------------------------------------------------------------------------- exit codes 2, 3

@@ -5,9 +5,6 @@ import pytest
 import skimlearn
 from command_line import document, skim
 
-if not hasattr(skimlearn, "Table"):
-    pytest.skip("this version reads no tables", allow_module_level=True)
-
 PETS = """weight,colour,note,kind
 4.5,grey,likes fish,cat
 31,brown,likes to bark,dog

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skimlearn.data.columns import Matrix, as_matrix, nonzero_columns
+from skimlearn.data.columns import Matrix, as_matrix, columns_of, entries_to_move, nonzero_columns
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.rows import Csr, responses
+from skimlearn.data.rows import Csr, between, responses, stored
 
 A = np.random.default_rng(0).normal(size=(7, 5)) * (np.random.default_rng(1).random((7, 5)) < 0.5)
 
@@ -30,6 +30,18 @@ def test_both_sides_are_right(kind, dtype):
         v, out = np.arange(1.0, dense.shape[1] + 1), np.empty(dense.shape[0])
         responses(rows, v, out)
         np.testing.assert_allclose(out, dense @ v, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_columns_of_a_range_of_rows(kind):
+    some = between(as_rows(kind(A)), 2, 6)
+    columns, out = columns_of(some), np.empty(5)
+    assert columns.shape == (5, 4)
+    assert columns.values.size == stored(some)
+    responses(columns, np.arange(1.0, 5.0), out)
+    np.testing.assert_allclose(out, A[2:6].T @ np.arange(1.0, 5.0), rtol=1e-12)
+    moved = not np.shares_memory(columns.values, some.values)
+    assert entries_to_move(some) == (stored(some) if moved else 0)
 
 
 def test_dense_data_is_contiguous_both_ways_or_not_copied():

@@ -1,5 +1,8 @@
 """Rows: every kind of matrix gives numpy's numbers, without a copy, and bad ones are found."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +10,21 @@ import scipy.sparse as sp
 from skimlearn._jit import kernel
 from skimlearn.data import rows as module
 from skimlearn.data.inspection import as_rows
-from skimlearn.data.rows import Csr, Dense, combine, lengths, norms, responses, without_gaps
+from skimlearn.data.ledger import Reads
+from skimlearn.data.rows import (
+    Csr,
+    Dense,
+    between,
+    checksum,
+    combine,
+    largest_entry,
+    lengths,
+    norms,
+    responses,
+    stored,
+    without_gaps,
+)
+from skimlearn.data.triple import one_matrix
 
 N, D = 7, 5
 
@@ -243,6 +260,64 @@ def test_rows_with_gaps_stay_sparse():
     assert without_gaps(rows) is rows
     some = rows._replace(starts=rows.starts[1:])  # as a view of the last rows has them
     assert without_gaps(some) is some
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("kind", [np.asarray, sparse])
+def test_a_view_of_some_rows_is_as_if_there_were_no_others(kind):
+    X = matrix()
+    X[0, 0], X[6, 4] = 100.0, -100.0
+    rows = as_rows(kind(X))
+    some, alone = between(rows, 1, 6), as_rows(kind(X[1:6].copy()))
+    assert np.shares_memory(some.values, rows.values)
+    assert_same(some, X[1:6])
+    assert stored(some) == stored(alone) == lengths(alone).sum()
+    assert largest_entry(some) == np.abs(X[1:6]).max()
+    assert largest_entry(between(rows, 3, 3)) == 0.0
+    assert checksum(some) == checksum(alone) != checksum(rows)
+    assert checksum(some, 1) != checksum(some)
+
+
+@pytest.mark.pure_python
+def test_a_checksum_sees_columns_but_not_how_wide_their_numbers_are():
+    X = matrix()
+    assert checksum(as_rows(sparse(X))) == checksum(as_rows(sparse(X, np.int64)))
+    assert checksum(as_rows(sparse(X))) != checksum(as_rows(sparse(X[:, ::-1])))
+    left = raw([1.0, 2.0], [0, 1], [0, 1, 2], (2, 3))
+    right = raw([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
+    assert checksum(as_rows(left)) != checksum(as_rows(right))
+
+
+def test_of_sparse_rows_the_entries_that_are_there_are_read():
+    X = matrix()
+    assert Reads.of_values(as_rows(X), 10, 4) == Reads(10, 10)
+    assert Reads.of_values(as_rows(sparse(X)), 10, 4) == Reads(10, 4)
+
+
+def test_blocks_of_a_matrix_are_put_together():
+    X = matrix()
+    dense = one_matrix([X[:2], X[2:]])
+    assert isinstance(dense, np.ndarray)
+    np.testing.assert_array_equal(dense, X)
+    for blocks in ([sparse(X[:2]), sparse(X[2:])], [X[:2], sparse(X[2:])], [sparse(X[:2]), X[2:]]):
+        both = one_matrix(blocks)
+        assert both.format == "csr"
+        np.testing.assert_array_equal(both.toarray(), X)
+
+
+def test_dense_and_sparse_rows_are_told_apart_by_the_data_layer_alone():
+    package = Path(module.__file__).parents[1]
+    found = [
+        f"{path.relative_to(package)}:{node.lineno}"
+        for path in sorted(package.rglob("*.py"))
+        if package / "data" not in path.parents
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+        if {"Dense", "Csr"} & {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+    ]
+    assert not found, (
+        f"{found} ask for the kind of rows: give skimlearn.data the function they need"
+    )
 
 
 @pytest.mark.pure_python

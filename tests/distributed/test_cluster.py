@@ -296,6 +296,15 @@ def test_a_slow_worker_changes_nothing_but_the_time(client):
     assert other.certificate == margin.certificate
 
 
+def test_core_sets_draw_no_numbers(client):
+    X, _ = data(300, 6)
+    y = np.where(X @ np.ones(6) > 0, 1, -1)
+    first, again = (max_margin(X, y, eps=1e-3, partitions=3) for _ in range(2))
+    assert len(again.history) == len(first.history)
+    np.testing.assert_allclose(again.x, first.x, rtol=1e-12)
+    np.testing.assert_allclose(again.p, first.p, rtol=1e-9, atol=1e-12)
+
+
 def test_the_sampled_margin_on_workers_is_that_of_one_process(client):
     X, _ = data(300, 6)
     y = np.where(X @ np.ones(6) > 0, 1, -1)

@@ -1,6 +1,7 @@
 """Every loss against what calculus says of it: slope, conjugate, bounds, dual step."""
 
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -454,6 +455,24 @@ def test_every_loss_has_a_name_and_is_public():
     public = {cls for cls in classes if issubclass(cls, Loss) and cls is not Loss}
     assert public == set(losses.NAMES.values())
     assert {cls.__name__ for cls in public} | {"Loss", "resolve"} == set(losses.__all__)
+
+
+def test_a_loss_derived_from_ours_is_a_users():
+    class Steeper(Hinge):
+        def value(self, z, y):
+            return 2.0 * max(0.0, 1.0 - y * z)
+
+    assert losses.is_ours(Hinge())
+    assert losses.is_ours(Huber(delta=0.5))
+    assert not losses.is_ours(Steeper())
+    assert not losses.is_ours(LogCosh())
+
+
+@pytest.mark.parametrize("cls", losses.NAMES.values())
+def test_a_pickle_that_names_a_loss_by_the_public_module_loads(cls):
+    text = f"cskimlearn.formulas.losses\n{cls.__name__}\n(tR."
+    assert pickle.loads(text.encode()) == cls()
+    assert pickle.loads(pickle.dumps(cls())) == cls()
 
 
 def test_resolve_takes_instances_as_they_are():

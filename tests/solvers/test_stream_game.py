@@ -97,7 +97,8 @@ def test_the_margin_makes_the_steps_of_the_reference():
     np.testing.assert_allclose(found.s, s, atol=1e-12)
     np.testing.assert_allclose(found.total, total, atol=1e-12)
     before = naive_margin(X, LABELS, STEPS, np.random.default_rng(0))[0]
-    np.testing.assert_allclose(found.sums, before, atol=1e-12)  # the last gains come in a next pass
+    # the last gains come in a next pass
+    np.testing.assert_allclose(found.past.sums, before, atol=1e-12)
 
 
 @pytest.mark.pure_python
@@ -116,18 +117,16 @@ def test_the_ball_makes_the_steps_of_the_reference():
 
 def rebuilt(found):
     """The weights that the next pass would use, computed from the history alone."""
-    sums = []
+    sums, past = [], found.past
     for first, block in found.blocks():
         labels, squares = found.gains(block, first)
         part = np.zeros(len(labels))
-        for t in range(len(found.columns)):
-            gain = (
-                found.constants[t] + found.base * squares if found.base else np.zeros(len(labels))
-            )
-            if found.columns[t, 0] >= 0:
-                entries = np.asarray(block.rows.values)[:, found.columns[t]]
-                gain = gain + labels * (entries @ found.factors[t])
-            part += np.clip(gain, -found.clips[t], found.clips[t])
+        for t in range(len(past.columns)):
+            gain = past.constants[t] + past.base * squares if past.base else np.zeros(len(labels))
+            if past.columns[t, 0] >= 0:
+                entries = np.asarray(block.rows.values)[:, past.columns[t]]
+                gain = gain + labels * (entries @ past.factors[t])
+            part += np.clip(gain, -past.clips[t], past.clips[t])
         sums.append(part)
     return np.concatenate(sums)
 
@@ -140,9 +139,9 @@ def test_rebuilt_weights_are_the_stored_ones(kind):
         stored.step()
         short.step()
         if before is not None:
-            np.testing.assert_allclose(stored.sums, before, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(stored.past.sums, before, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(short.chosen, stored.chosen)
-    np.testing.assert_array_equal(short.columns, stored.columns)
+    np.testing.assert_array_equal(short.past.columns, stored.past.columns)
     np.testing.assert_allclose(short.answer(), stored.answer(), rtol=1e-12)
     assert short.memory < stored.memory
 

@@ -90,7 +90,9 @@ def read(path: str, reading: Reading = PLAIN, *, names: Any = None, lean: bool =
         X = open_store(path)
         y = X.y
     elif kind == "table":
-        X, y, names = _stacked(open_table(path, reading, names))
+        from skimlearn import read_table
+
+        X, y, names = read_table(path, **reading.table(names))
     elif kind == "npy":
         X = _load_npy(path)
     elif kind == "npz":
@@ -162,24 +164,9 @@ def _pieces(path: str, model: Any, reading: Reading) -> Iterator[tuple[Any, Any]
 
 def open_table(path: str, reading: Reading, names: Any = None) -> Any:
     """A Parquet, Arrow or CSV file, to be read block by block."""
-    import skimlearn
+    from skimlearn import Table
 
-    if not hasattr(skimlearn, "Table"):
-        raise ValueError(f"{path}: this version reads no tables; write svmlight text or .npz")
-    return skimlearn.Table(path, **reading.table(names))
-
-
-def _stacked(table: Any) -> tuple[Any, Any, Any]:
-    import numpy as np
-    from scipy import sparse
-
-    parts = list(table)
-    if not parts:
-        raise ValueError(f"{table.path}: there are no rows in it")
-    Xs = [X for X, _ in parts]
-    X = sparse.vstack(Xs, format="csr") if table.sparse else np.concatenate(Xs)
-    y = None if parts[0][1] is None else np.concatenate([y for _, y in parts])
-    return X, y, table.names
+    return Table(path, **reading.table(names))
 
 
 def fitted(X: Any, width: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,8 +12,12 @@ from numpy.typing import NDArray
 from skimlearn.data._row_kinds import Csr, Dense, Rows, frozen, lengths
 
 __all__ = [
+    "between",
+    "checksum",
     "cuts",
+    "largest_entry",
     "over_columns",
+    "own_arrays",
     "pieces",
     "plain",
     "scaled",
@@ -35,10 +40,16 @@ def take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     return Csr(*parts, frozen(starts.view(np.uint64)), rows.width)
 
 
+def between(rows: Rows, first: int, stop: int) -> Rows:
+    """Consecutive rows, as a view."""
+    if isinstance(rows, Dense):
+        return Dense(rows.values[first:stop])
+    return rows._replace(starts=rows.starts[first : stop + 1])
+
+
 def over_columns(rows: Csr, used: NDArray[Any]) -> Csr:
     """The entries of sparse rows in some columns, given in ascending order, which become all."""
-    inside = slice(int(rows.starts[0]), int(rows.starts[-1]))
-    columns, values = rows.columns[inside], rows.values[inside]
+    values, columns = own_arrays(rows)
     places = np.searchsorted(used, columns)
     kept = places < len(used)
     kept[kept] = used[places[kept]] == columns[kept]
@@ -96,14 +107,13 @@ def cuts(starts: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
 def pieces(rows: Rows, most: int) -> Iterator[tuple[slice, Rows]]:
     """Consecutive rows, as views, of at most so many entries, or one row."""
     if isinstance(rows, Csr):
-        for first, stop in cuts(rows.starts, most):
-            yield slice(first, stop), rows._replace(starts=rows.starts[first : stop + 1])
-        return
-    n, d = rows.shape
-    high = max(1, most // max(1, d))
-    for first in range(0, n, high):
-        some = slice(first, min(first + high, n))
-        yield some, Dense(rows.values[some])
+        edges = cuts(rows.starts, most)
+    else:
+        n, d = rows.shape
+        high = max(1, most // max(1, d))
+        edges = ((first, min(first + high, n)) for first in range(0, n, high))
+    for first, stop in edges:
+        yield slice(first, stop), between(rows, first, stop)
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
@@ -116,6 +126,27 @@ def stacked(parts: Sequence[Rows]) -> Rows:
     values = np.concatenate([part.values for part in sparse])
     columns = np.concatenate([part.columns for part in sparse])
     return Csr(frozen(values), frozen(columns), frozen(starts), sparse[0].width)
+
+
+def largest_entry(rows: Rows) -> float:
+    """The largest absolute value of an entry; 0 if there is none."""
+    return float(np.abs(own_arrays(rows)[0]).max(initial=0.0))
+
+
+def checksum(rows: Rows, begin: int = 0) -> int:
+    """A CRC-32 of all that is stored, however wide column numbers are; it goes on from another."""
+    values, *columns = own_arrays(rows)
+    for array in (values, *(numbers.astype(np.int64) for numbers in columns)):
+        begin = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, begin)
+    return begin
+
+
+def own_arrays(rows: Rows) -> tuple[NDArray[Any], ...]:
+    """Values, and of sparse rows columns, without those of other rows in the same arrays."""
+    if isinstance(rows, Dense):
+        return (rows.values,)
+    own = slice(int(rows.starts[0]), int(rows.starts[-1]))
+    return rows.values[own], rows.columns[own]
 
 
 def _as_csr(rows: Dense) -> Csr:

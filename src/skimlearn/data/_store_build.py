@@ -23,7 +23,7 @@ from skimlearn.data._store_kernels import add_up
 from skimlearn.data._store_sources import Block, Given
 from skimlearn.data._store_transpose import transpose_dense, transpose_sparse
 from skimlearn.data._store_write import Appended, write
-from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms
+from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms, own_arrays
 
 __all__ = ["build"]
 
@@ -122,11 +122,11 @@ class _Builder:
         self._add_labels(block.labels, n)
         add_up(rows, n, self.counts, self.sums)
         if isinstance(rows, Csr):
-            begin, end = int(rows.starts[0]), int(rows.starts[-1])
-            before = int(self.counts.sum()) - (end - begin)
-            self.files["row_values"].append(rows.values[begin:end])
-            self.files["row_columns"].append(rows.columns[begin:end])
-            starts = rows.starts[1:].astype(np.int64) + (before - begin)
+            values, columns = own_arrays(rows)
+            self.files["row_values"].append(values)
+            self.files["row_columns"].append(columns)
+            before = int(self.counts.sum()) - len(values) - int(rows.starts[0])
+            starts = rows.starts[1:].astype(np.int64) + before
             self.files["row_starts"].append(starts)
         else:
             self.files["row_values"].append(rows.values)
@@ -140,11 +140,8 @@ class _Builder:
         if values.dtype == self.dtype:
             return rows
         if isinstance(rows, Csr):
-            begin, end = int(rows.starts[0]), int(rows.starts[-1])
-            rows = Csr(
-                values[begin:end], rows.columns[begin:end],
-                frozen(rows.starts - rows.starts[0]), rows.width,
-            )  # fmt: skip
+            parts = own_arrays(rows)
+            rows = Csr(parts[0], parts[1], frozen(rows.starts - rows.starts[0]), rows.width)
         with np.errstate(over="ignore"):
             cast = rows.values.astype(self.dtype)
         if not np.isfinite(cast).all():

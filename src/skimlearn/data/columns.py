@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from skimlearn._jit import kernel
 from skimlearn.data.disk import Ahead, ahead_of
 from skimlearn.data.inspection import Indexed, as_rows
-from skimlearn.data.rows import Csr, Dense, Rows, frozen
+from skimlearn.data.rows import Csr, Dense, Rows, frozen, own_arrays, stored
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Matrix", "as_matrix", "nonzero_columns"]
+__all__ = ["Matrix", "as_matrix", "columns_of", "entries_to_move", "nonzero_columns"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Matrix:
     @property
     def entries(self) -> int:
         """How many entries are stored."""
-        return _stored(self.rows)
+        return stored(self.rows)
 
     @property
     def sparse(self) -> bool:
@@ -135,6 +135,16 @@ def as_matrix(
     return Matrix(rows, columns, time.perf_counter() - start)
 
 
+def columns_of(rows: Rows) -> Rows:
+    """The columns of rows, a range of a matrix perhaps: a view, or of sparse rows the transpose."""
+    return _transposed(rows) if isinstance(rows, Csr) else Dense(rows.values.T)
+
+
+def entries_to_move(rows: Rows) -> int:
+    """How many entries `columns_of` copies."""
+    return stored(rows) if isinstance(rows, Csr) else 0
+
+
 def nonzero_columns(rows: Rows) -> Csr:
     """The columns of rows of either kind, as sparse lines in memory; zeros may be left out."""
     if isinstance(rows, Csr):
@@ -176,12 +186,6 @@ def _on_disk(X: Any) -> bool:
     return False
 
 
-def _stored(rows: Rows) -> int:
-    if isinstance(rows, Csr):
-        return int(rows.starts[-1] - rows.starts[0])
-    return rows.shape[0] * rows.shape[1]
-
-
 def _line(rows: Rows, i: int) -> NDArray[np.float64]:
     if not 0 <= i < rows.shape[0]:
         raise IndexError(f"line {i} is out of range for {rows.shape[0]} lines")
@@ -195,11 +199,12 @@ def _line(rows: Rows, i: int) -> NDArray[np.float64]:
 
 def _transposed(rows: Csr) -> Csr:
     n, d = rows.shape
-    signed = np.int32 if rows.columns.dtype.itemsize == 4 else np.int64
-    starts = rows.starts.astype(signed if int(rows.starts[-1]) < 2**31 else np.int64)
+    values, columns = own_arrays(rows)
+    signed = np.int32 if columns.dtype.itemsize == 4 else np.int64
+    starts = (rows.starts - rows.starts[0]).astype(signed if len(values) < 2**31 else np.int64)
     from scipy.sparse import csr_array
 
-    matrix = csr_array((rows.values, rows.columns.view(signed), starts), shape=(n, d))
+    matrix = csr_array((values, columns.view(signed), starts), shape=(n, d))
     other = matrix.tocsc()
     parts = (other.data, other.indices, other.indptr.astype(np.uint64))
     for part in parts:

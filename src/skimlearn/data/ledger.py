@@ -44,6 +44,11 @@ class Reads:
     nnz: int = 0
     certificate: int = 0
 
+    @classmethod
+    def of_values(cls, rows: Rows, asked: int, found: int) -> Reads:
+        """Entries that were asked for by their columns; sparse rows hold what was found only."""
+        return cls(asked, found if isinstance(rows, Csr) else asked)
+
     def __add__(self, other: Reads) -> Reads:
         return Reads(
             self.dense + other.dense, self.nnz + other.nnz, self.certificate + other.certificate
@@ -66,9 +71,7 @@ class Ledger:
         self.limit = limit  # of stored entries read to learn
         self.width = rows.shape[1]
         self.rows = rows
-        self.total = rows.shape[0] * self.width
-        if isinstance(rows, Csr):
-            self.total = int(rows.starts[-1] - rows.starts[0])
+        self.total = stored(rows)
         self.reads = Reads()
 
     @property

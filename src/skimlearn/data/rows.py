@@ -43,8 +43,12 @@ from skimlearn.data._row_kinds import (
     value,
 )
 from skimlearn.data._row_parts import (
+    between,
+    checksum,
     cuts,
+    largest_entry,
     over_columns,
+    own_arrays,
     pieces,
     plain,
     scaled,
@@ -62,17 +66,21 @@ __all__ = [
     "Dense",
     "Rows",
     "add",
+    "between",
+    "checksum",
     "combine",
     "combine_weighted",
     "cuts",
     "dot",
     "entry",
     "frozen",
+    "largest_entry",
     "lengths",
     "look_ahead",
     "nonzeros",
     "norms",
     "over_columns",
+    "own_arrays",
     "pieces",
     "plain",
     "responses",
@@ -175,8 +183,12 @@ def _count_nonzeros(rows, chosen, out):
         out[at] = count
 
 
-def stored(rows: Rows, chosen: NDArray[Any]) -> int:
-    """The number of stored entries of some rows, given by their numbers or by a mask."""
+def stored(rows: Rows, chosen: NDArray[Any] | None = None) -> int:
+    """The number of stored entries of all rows, or of some, by their numbers or by a mask."""
+    if chosen is None and isinstance(rows, Csr):
+        return int(rows.starts[-1] - rows.starts[0])
+    if chosen is None:
+        return math.prod(rows.shape)
     if isinstance(rows, Csr):
         total = _stored_where if chosen.dtype == np.bool_ else _stored
         return int(total(rows.starts, np.ascontiguousarray(chosen)))

@@ -26,6 +26,7 @@ from skimlearn.data._table_plan import (
     target_kind,
 )
 from skimlearn.data._table_rows import Encoder
+from skimlearn.data.triple import one_matrix
 
 __all__ = ["Table", "TableError", "read_table"]
 
@@ -248,9 +249,6 @@ def read_table(
     blocks = list(table)
     if not blocks:
         raise TableError("it has no rows", table.path)
-    parts = [X for X, _ in blocks]
-    from scipy.sparse import vstack
-
-    X = vstack(parts, format="csr") if table.sparse else np.concatenate(parts)
+    X = one_matrix([X for X, _ in blocks])
     labels = [y for _, y in blocks if y is not None]
     return X, np.concatenate(labels) if labels else None, table.names

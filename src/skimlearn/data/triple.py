@@ -1,8 +1,9 @@
-"""CSR matrices as scipy has them, for processes that do without scipy."""
+"""Matrices as callers have them, arrays or sparse ones, also where scipy is not to be loaded."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.rows import Csr, take
 
-__all__ = ["Triple", "is_sparse"]
+__all__ = ["Triple", "is_sparse", "one_matrix"]
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,12 @@ def is_sparse(X: Any) -> bool:
     """Whether a matrix is one of scipy's sparse ones, or a `Triple`."""
     sparse = sys.modules.get("scipy.sparse")  # where it was never loaded, nothing is of it
     return isinstance(X, Triple) or (sparse is not None and bool(sparse.issparse(X)))
+
+
+def one_matrix(blocks: Sequence[Any]) -> Any:
+    """Blocks of rows, arrays or matrices of scipy, one below the other: CSR if one is sparse."""
+    if not any(is_sparse(block) for block in blocks):
+        return np.concatenate(blocks)
+    from scipy.sparse import vstack
+
+    return vstack(blocks, format="csr")

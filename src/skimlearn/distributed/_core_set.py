@@ -19,18 +19,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import plain, responses, take
+from skimlearn.data.triple import one_matrix
 from skimlearn.distributed._pieces import Facts, Piece
 from skimlearn.distributed._rounds import Round
 from skimlearn.distributed._team import Cluster
 from skimlearn.result import Certificate, Result, Status
+from skimlearn.solvers._limits import Limits
 from skimlearn.solvers.ball import squared_distances
 
-__all__ = ["Solve", "check_draws", "core_set_rounds", "values_at"]
+__all__ = ["Solve", "core_set_rounds", "values_at"]
 
 Vector = NDArray[np.float64]
 Solve = Callable[[Any], tuple[Vector, Vector, float]]  # the core set: x, p, lower bound
@@ -71,20 +72,13 @@ def values_at(piece: Piece, kind: str, x: Vector) -> Vector:
     return z
 
 
-def check_draws(draws: Any) -> None:
-    """Refuse what is no number of rows."""
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"draws={draws!r} must be a whole number, 1 or more")
-
-
 def core_set_rounds(
-    team: Cluster, facts: list[Facts], kind: str, x: Vector, solve: Solve, *, eps: float,
-    draws: int, max_steps: int | None, max_seconds: float | None,
+    team: Cluster, facts: list[Facts], kind: str, x: Vector, solve: Solve, limits: Limits,
+    draws: int,
 ) -> Result:  # fmt: skip
     """Go round until the bounds are as near as wanted."""
-    if not 0.0 < eps < math.inf:
-        raise ValueError(f"eps={eps!r} must be positive and finite")
-    check_draws(draws)
+    most = math.inf if limits.max_steps is None else limits.max_steps
+    latest = math.inf if limits.max_seconds is None else limits.max_seconds
     began, entries = time.perf_counter(), sum(fact.entries for fact in facts)
     firsts = np.concatenate([[0], np.cumsum([fact.n for fact in facts])])
     n, d = int(firsts[-1]), facts[0].d
@@ -97,7 +91,7 @@ def core_set_rounds(
     while status is None:
         try:
             shared = team.share("centre", x)
-            each = team.each("winners", winners, kind=kind, x=shared, draws=int(draws))
+            each = team.each("winners", winners, kind=kind, x=shared, draws=draws)
             found = team.fetch(each)
         except KeyboardInterrupt:
             if not history:
@@ -109,10 +103,10 @@ def core_set_rounds(
             best = (x, upper)
         numbers = np.concatenate([firsts[k] + part.places for k, part in enumerate(found)])
         values = np.concatenate([part.values for part in found])
-        rows = _stacked([part.rows for part in found])
+        rows = one_matrix([part.rows for part in found])
         moved += rows.shape[0] * 16 + _bytes(rows) + x.nbytes * team.workers
         fresh = np.flatnonzero(~np.isin(numbers, known))
-        fresh = fresh[np.argsort(-values[fresh], kind="stable")][: int(draws)]
+        fresh = fresh[np.argsort(-values[fresh], kind="stable")][:draws]
         certificate = Certificate(best[1], bound[1])
         history.append(
             Round(
@@ -121,16 +115,16 @@ def core_set_rounds(
                 rounds=len(history) + 1, moved=moved,
             )
         )  # fmt: skip
-        if certificate.gap <= eps * (best[1] if kind == "ball" else 1.0):
+        if certificate.gap <= limits.eps * (best[1] if kind == "ball" else 1.0):
             status = Status.CONVERGED
-        elif max_steps is not None and len(history) >= max_steps:
+        elif len(history) >= most:
             status = Status.STEPS
-        elif max_seconds is not None and time.perf_counter() - began >= max_seconds:
+        elif time.perf_counter() - began >= latest:
             status = Status.SECONDS
         elif len(fresh) == 0:
             status = Status.STALLED
         else:
-            core = rows[fresh] if core is None else _stacked([core, rows[fresh]])
+            core = rows[fresh] if core is None else one_matrix([core, rows[fresh]])
             known += numbers[fresh].tolist()
             x, p, lower = solve(core)
             if lower > bound[1]:
@@ -143,12 +137,6 @@ def core_set_rounds(
         reads=Reads(rounds * n * d, rounds * entries), seconds=time.perf_counter() - began,
         epochs=float(rounds), status=status, history=history, solver="core set",
     )  # fmt: skip
-
-
-def _stacked(parts: list[Any]) -> Any:
-    if sp.issparse(parts[0]):
-        return sp.csr_array(sp.vstack(parts))
-    return np.concatenate(parts)
 
 
 def _bytes(rows: Any) -> int:

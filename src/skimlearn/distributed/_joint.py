@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn.data.rows import Rows, lengths, stacked, take
+from skimlearn.data.rows import Rows, lengths, stacked, stored, take
 from skimlearn.distributed._certify import Query
 from skimlearn.distributed._local_ascent import (
     SUMS,
@@ -87,7 +87,7 @@ def join(
     here, offset = theta.copy(), np.array([turn.offset])
     a = before.copy()
     epochs = climbed(problem, spec, turn, rng, a, here, offset, ENOUGH)
-    entries, edges = int(lengths(rows).sum()), np.cumsum([len(part.a) for part in parts])[:-1]
+    entries, edges = stored(rows), np.cumsum([len(part.a) for part in parts])[:-1]
     still_open = int(lengths(rows)[certificates.inner(problem, a)].sum())
     read = [(epochs + 1) * entries, (epochs + 1) * n, still_open]  # to send them: once
     others = summed([pair[1] for pair in pairs])

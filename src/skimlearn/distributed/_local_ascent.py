@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn.data.rows import combine, lengths, norms
+from skimlearn.data.rows import combine, lengths, norms, stored
 from skimlearn.distributed._certify import Query, certify, slopes
 from skimlearn.distributed._parcel import Parcel
 from skimlearn.distributed._pieces import Piece, Spec
@@ -71,7 +71,7 @@ def begin_at(
     reads = 0
     if a is None:
         assert w is not None
-        a, reads = slopes(piece, spec=spec, w=w, b=b), int(lengths(piece.rows).sum())
+        a, reads = slopes(piece, spec=spec, w=w, b=b), stored(piece.rows)
     a = certificates.clipped(problem, a)
     theta, weighted = np.zeros(spec.d), a * problem.weights
     combine(problem.rows, weighted / (spec.alpha * spec.n), theta)
@@ -128,7 +128,7 @@ def climbed(
     squares = problem.squares if exponent == 2.0 else norms(problem.rows, exponent) ** 2
     h = problem.weights * (squares + spec.bias_square) * (turn.sigma / (spec.alpha * spec.n))
     phi = here if regularizer.linear() else np.zeros(spec.d)
-    mirror = mirror_state(max(1.0, spec.d * n / max(1, int(lengths(problem.rows).sum()))))
+    mirror = mirror_state(max(1.0, spec.d * n / max(1, stored(problem.rows))))
     refresh(regularizer, 1.0, here, phi, mirror)
     moved, first = np.empty(n, dtype=np.bool_), 0.0
     for epoch in range(turn.epochs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import BIASES, check_alpha
 from skimlearn.result import Result
+from skimlearn.solvers._limits import as_count
 
 __all__ = ["MOST_AT_ONCE", "PARAMETERS", "DaskModel", "shared_parameters", "with_answer_of"]
 
@@ -52,7 +54,7 @@ PARAMETERS = """alpha, p, radius, bias, tol, max_epochs, max_reads, max_seconds
         None shows a progress line on a terminal, True writes a line per round, False nothing."""
 
 
-class DaskModel(LinearModel):
+class DaskModel(LinearModel, ABC):
     """Parameters, fitting and lazy predictions; a subclass says what the targets are."""
 
     def __init__(
@@ -126,11 +128,11 @@ class DaskModel(LinearModel):
         self._fit(team, facts, checkpoint, resume)
         return self
 
+    @abstractmethod
     def _fit(
         self, team: Cluster, facts: list[Facts], checkpoint: Any = None, resume: bool = False
     ) -> None:
         """Learn from pieces that are there."""
-        raise NotImplementedError
 
     def _spec(self, facts: list[Facts], *, mean_weight: float, **more: Any) -> Spec:
         if self.bias not in BIASES:
@@ -154,9 +156,7 @@ class DaskModel(LinearModel):
     def _check_parameters(self) -> None:
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r} must be one of {sorted(SOLVERS)}")
-        epochs = self.local_epochs
-        if not isinstance(epochs, int | np.integer) or isinstance(epochs, bool) or epochs < 1:
-            raise ValueError(f"local_epochs={epochs!r} must be a whole number, 1 or more")
+        as_count(self.local_epochs, "local_epochs")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback={self.callback!r} must be a function of a Record, or None")
         budget_of(self)
@@ -251,9 +251,9 @@ class DaskModel(LinearModel):
         )
         return X.map_blocks(_call, plain, name, dtype=sample.dtype, meta=sample[:0], **shape)
 
+    @abstractmethod
     def _plain(self) -> Any:
         """The same model without a cluster: what a worker needs to predict."""
-        raise NotImplementedError
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file that `skimlearn.load` reads, as a plain estimator.

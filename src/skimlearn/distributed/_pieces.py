@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.inspection import measured
-from skimlearn.data.rows import Csr, Dense, Rows, frozen, lengths
+from skimlearn.data.rows import Rows, between, frozen, stored
 from skimlearn.data.store import open_store
 from skimlearn.estimators._checks import check_classes, check_numbers
 from skimlearn.formulas.losses import Loss
@@ -152,11 +152,7 @@ def store_piece(
 
 def _store_rows(path: str, first: int, stop: int) -> tuple[Rows, Vector]:
     rows, squares = measured(open_store(path))
-    if isinstance(rows, Csr):
-        rows = rows._replace(starts=rows.starts[first : stop + 1])
-    else:
-        rows = Dense(rows.values[first:stop])
-    return rows, squares[first:stop]
+    return between(rows, first, stop), squares[first:stop]
 
 
 def _targets(y: Any, n: int, labels: bool | None) -> NDArray[Any] | None:
@@ -242,7 +238,7 @@ def facts_of(piece: Piece, labels: bool = False) -> Facts:
         y = piece.y
         targets = (float(y.min()), float(y.max()), float(weights @ np.abs(y)))
     return Facts(
-        n=n, d=d, entries=int(lengths(piece.rows).sum()), names=piece.names,
+        n=n, d=d, entries=stored(piece.rows), names=piece.names,
         weight=float(weights.sum()), square=float(weights @ piece.squares), classes=classes,
         fractions=fractions, labels=columns, targets=targets,
     )  # fmt: skip

@@ -34,9 +34,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.data.columns import as_matrix
+from skimlearn.data.columns import columns_of, entries_to_move
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Csr, Dense, Rows, combine, lengths, take
+from skimlearn.data.rows import Rows, combine, lengths, stored, take
 from skimlearn.distributed._core_set import values_at
 from skimlearn.distributed._parcel import Parcel, added
 from skimlearn.distributed._pieces import Facts, Piece
@@ -83,19 +83,14 @@ class Answer(NamedTuple):
 
 def beside(piece: Piece, *, kind: str, origin: Vector | None) -> Side:
     """The columns of a partition, a view or for sparse rows the transpose, and the rest."""
-    if isinstance(piece.rows, Dense):
-        columns: Rows = Dense(piece.rows.values.T)
-    else:
-        whole = take(piece.rows, np.arange(piece.n))  # a range of a store is a part of its arrays
-        columns = as_matrix(whole).columns
     signs = np.ones(piece.n) if kind != "margin" or piece.y is None else piece.y
     heights = np.zeros(piece.n) if origin is None else values_at(piece, kind, origin)
-    return Side(columns, signs, heights)
+    return Side(columns_of(piece.rows), signs, heights)
 
 
 def transposed(piece: Piece) -> int:
     """How many entries must be transposed."""
-    return int(lengths(piece.rows).sum()) if isinstance(piece.rows, Csr) else 0
+    return entries_to_move(piece.rows)
 
 
 def reweighed(piece: Piece, side: Side, logs: Vector, *, asked: Asked) -> Vector:
@@ -117,8 +112,8 @@ def drawn(
     rows, vector = take(piece.rows, chosen), np.zeros(d)
     combine(rows, counts * side.signs[chosen], vector)
     parcel = Parcel.of(vector, [float(counts @ side.heights[chosen])])
-    stored = lengths(rows).sum() + lengths(side.columns)[asked.numbers].sum()
-    reads = Reads(len(chosen) * d + len(asked.numbers) * n, int(stored))
+    entries = stored(rows) + int(lengths(side.columns)[asked.numbers].sum())
+    reads = Reads(len(chosen) * d + len(asked.numbers) * n, entries)
     top = float(after.max())
     return Answer(places, parcel, top, float(np.exp(after - top).sum()), reads)
 

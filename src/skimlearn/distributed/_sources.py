@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from skimlearn.data.store import Store, open_store
+from skimlearn.data.triple import one_matrix
 from skimlearn.distributed._pieces import Facts, as_targets, facts_of, piece_of, store_piece
 from skimlearn.distributed._team import Cluster
 
@@ -182,21 +182,20 @@ def _of_blocks(
         return None if some[0] is None else delayed(function, pure=False)(some)
 
     return [
-        (together(X, g, _stacked), together(y, g, _joined), together(weights, g, _joined))
+        (together(X, g, _one_block), together(y, g, _joined), together(weights, g, _joined))
         for g in groups
     ]
 
 
-def _stacked(blocks: Sequence[Any]) -> Any:
+def _one_block(blocks: Sequence[Any]) -> Any:
+    """The rows of several blocks, which may be pairs (X, y), or frames."""
     if isinstance(blocks[0], tuple):
-        return _stacked([b[0] for b in blocks]), _joined([b[1] for b in blocks])
-    if any(sp.issparse(block) for block in blocks):
-        return sp.vstack([sp.csr_matrix(block) for block in blocks], format="csr")
+        return _one_block([b[0] for b in blocks]), _joined([b[1] for b in blocks])
     if hasattr(blocks[0], "iloc"):
         import pandas
 
         return pandas.concat(blocks)
-    return np.concatenate(blocks)
+    return one_matrix(blocks)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

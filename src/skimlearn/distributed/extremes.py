@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.distributed._core_set import check_draws, core_set_rounds
+from skimlearn.distributed._core_set import core_set_rounds
 from skimlearn.distributed._pieces import Piece
 from skimlearn.distributed._sources import make_team
 from skimlearn.distributed._team import client_of
@@ -30,7 +30,7 @@ from skimlearn.distributed.sampled_game import SampledGame
 from skimlearn.distributed.sampled_margin import SampledMargin
 from skimlearn.result import Certificate, Result
 from skimlearn.solvers import ball, game, reductions
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._limits import Limits, as_count
 from skimlearn.solvers._margin_bounds import as_labels
 
 __all__ = ["enclosing_ball", "matrix_game", "max_margin"]
@@ -100,24 +100,19 @@ def max_margin(
     """
     _check_solver(solver, random_state)
     limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
-    check_draws(draws)
+    draws = as_count(draws, "draws")
     team, facts = make_team(client_of(client), X, y, None, labels=False, partitions=partitions)
     team.fetch(team.each("labels", _check_labels))
     if solver == "sampled":
         rng = np.random.default_rng(random_state)
-        return SampledMargin(team, facts, draws=int(draws), rng=rng).run(limits)
+        return SampledMargin(team, facts, draws=draws, rng=rng).run(limits)
 
     def solve(rows: Any) -> tuple[Vector, Vector, float]:
-        found = reductions.hard_margin(rows, np.ones(rows.shape[0]), eps=(eps / 4.0) ** 2)
+        ones = np.ones(rows.shape[0])
+        found = reductions.hard_margin(rows, ones, eps=(eps / 4.0) ** 2, random_state=0)
         return found.x, found.p, -found.certificate.upper
 
-    others: dict[str, Any] = {
-        "eps": eps,
-        "draws": draws,
-        "max_steps": max_steps,
-        "max_seconds": max_seconds,
-    }
-    result = core_set_rounds(team, facts, "margin", np.zeros(facts[0].d), solve, **others)
+    result = core_set_rounds(team, facts, "margin", np.zeros(facts[0].d), solve, limits, draws)
     certificate = result.certificate
     return _replace(result, Certificate(-certificate.primal, -certificate.dual, maximize=True))
 
@@ -166,24 +161,18 @@ def enclosing_ball(
     """
     _check_solver(solver, random_state)
     limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
-    check_draws(draws)
+    draws = as_count(draws, "draws")
     team, facts = make_team(client_of(client), X, None, None, labels=None, partitions=partitions)
     if solver == "sampled":
         rng = np.random.default_rng(random_state)
-        result = SampledBall(team, facts, draws=int(draws), rng=rng).run(limits)
+        result = SampledBall(team, facts, draws=draws, rng=rng).run(limits)
         return _replace(result, result.certificate, bias=result.certificate.primal)
 
     def solve(rows: Any) -> tuple[Vector, Vector, float]:
         found = ball.enclosing_ball(rows, eps=eps / 4.0, random_state=0)
         return found.x, found.p, found.certificate.lower
 
-    others: dict[str, Any] = {
-        "eps": eps,
-        "draws": draws,
-        "max_steps": max_steps,
-        "max_seconds": max_seconds,
-    }
-    result = core_set_rounds(team, facts, "ball", np.zeros(facts[0].d), solve, **others)
+    result = core_set_rounds(team, facts, "ball", np.zeros(facts[0].d), solve, limits, draws)
     return _replace(result, result.certificate, bias=result.certificate.primal)
 
 
@@ -230,24 +219,18 @@ def matrix_game(
     """
     _check_solver(solver, random_state)
     limits = Limits(eps=eps, max_steps=max_steps, max_seconds=max_seconds)
-    check_draws(draws)
+    draws = as_count(draws, "draws")
     team, facts = make_team(client_of(client), A, None, None, labels=None, partitions=partitions)
     d = facts[0].d
     if solver == "sampled":
         rng = np.random.default_rng(random_state)
-        return SampledGame(team, facts, draws=int(draws), rng=rng).run(limits)
+        return SampledGame(team, facts, draws=draws, rng=rng).run(limits)
 
     def solve(rows: Any) -> tuple[Vector, Vector, float]:
         found = game.matrix_game(rows, eps=eps / 4.0, random_state=0)
         return found.x, found.p, found.certificate.lower
 
-    others: dict[str, Any] = {
-        "eps": eps,
-        "draws": draws,
-        "max_steps": max_steps,
-        "max_seconds": max_seconds,
-    }
-    return core_set_rounds(team, facts, "game", np.full(d, 1.0 / d), solve, **others)
+    return core_set_rounds(team, facts, "game", np.full(d, 1.0 / d), solve, limits, draws)
 
 
 def _replace(result: Result, certificate: Certificate, bias: float = 0.0) -> Result:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import combine, lengths, take
+from skimlearn.data.rows import combine, stored, take
 from skimlearn.distributed._parcel import Parcel, added
 from skimlearn.distributed._pieces import Piece
 from skimlearn.distributed._sampled import Asked, Numbers, Sampled
@@ -35,7 +35,7 @@ def some(piece: Piece, chosen: Numbers) -> Parcel:
     """The sum of some rows, and what they have stored."""
     rows, vector = take(piece.rows, chosen), np.zeros(piece.rows.shape[1])
     combine(rows, np.ones(len(chosen)), vector)
-    return Parcel.of(vector, [float(lengths(rows).sum())])
+    return Parcel.of(vector, [float(stored(rows))])
 
 
 class SampledBall(Sampled):

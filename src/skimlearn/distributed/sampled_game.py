@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Csr
+from skimlearn.data.rows import largest_entry
 from skimlearn.distributed._pieces import Piece
 from skimlearn.distributed._sampled import Asked, Numbers, Sampled
 
@@ -31,10 +31,7 @@ Vector = NDArray[np.float64]
 
 def size_of(piece: Piece) -> float:
     """The largest absolute value of an entry."""
-    rows, values = piece.rows, piece.rows.values
-    if isinstance(rows, Csr):  # a range of a store is a part of its arrays
-        values = values[int(rows.starts[0]) : int(rows.starts[-1])]
-    return float(np.abs(values).max(initial=0.0))
+    return largest_entry(piece.rows)
 
 
 class SampledGame(Sampled):

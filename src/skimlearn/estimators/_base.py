@@ -28,14 +28,12 @@ from skimlearn.estimators._checks import (
     workers,
 )
 from skimlearn.estimators._contract import (
-    BaseEstimator,
     ConvergenceWarning,
     assume_finite,
     check_is_fitted,
 )
+from skimlearn.estimators._estimator import Estimator
 from skimlearn.estimators._progress import Progress
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
 from skimlearn.estimators._stream import Stream
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas.losses import Loss
@@ -50,7 +48,7 @@ __all__ = ["LinearModel"]
 Vector = NDArray[np.float64]
 
 
-class LinearModel(Saves, Reports, BaseEstimator):
+class LinearModel(Estimator):
     """The base of the linear classifier and the linear regressor."""
 
     _labels = False  # whether the targets are labels
@@ -91,11 +89,6 @@ class LinearModel(Saves, Reports, BaseEstimator):
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     # ------------------------------------------------------------------------------- checking
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skimlearn import estimators
 from skimlearn.data.inspection import is_number
-from skimlearn.data.rows import Csr, Dense
+from skimlearn.data.rows import Rows
 from skimlearn.data.store import Store
 from skimlearn.data.triple import Triple, is_sparse
 from skimlearn.problem import check_finite
@@ -31,7 +31,7 @@ def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> An
 
     Nan and inf are left to `as_rows`, which says where the first one is.
     """
-    if isinstance(X, Store | Dense | Csr | Triple) or not estimators.CONTRACT:
+    if isinstance(X, Store | Rows | Triple) or not estimators.CONTRACT:
         return _check_plain(model, X, y, reset)
     from sklearn.utils.validation import validate_data
 

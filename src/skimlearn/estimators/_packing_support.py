@@ -25,7 +25,7 @@ PARTS = ("data", "indices", "indptr")  # of CSR rows
 
 def pack_support(model: Any, tensors: Tensors, attributes: dict[str, Any]) -> None:
     """The kernel, the numbers of the support rows, and these rows, dense or CSR."""
-    if type(model.kernel_) not in kernels.NAMES.values():
+    if not kernels.is_ours(model.kernel_):
         raise ModelError(
             f"kernel={model.kernel_!r} is a class of your own, and a model file holds no code: use "
             "pickle, or a kernel of skimlearn"
@@ -44,7 +44,7 @@ def pack_support(model: Any, tensors: Tensors, attributes: dict[str, Any]) -> No
 def unpack_support(model: Any, tensors: Tensors, attributes: dict[str, Any]) -> None:
     """Set what `pack_support` was given."""
     model.kernel_ = unpack(attributes.pop("kernel_", None), "kernel_")
-    if type(model.kernel_) not in kernels.NAMES.values():
+    if not kernels.is_ours(model.kernel_):
         raise ModelError(f"kernel_ is {model.kernel_!r:.80}, which is no kernel")
     support = _numbers(tensors, "support_")
     if len(support) == 0 or support[0] < 0 or (support[:-1] >= support[1:]).any():

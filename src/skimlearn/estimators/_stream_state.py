@@ -17,7 +17,7 @@ import numpy as np
 from skimlearn.data._replacing import as_path, replacing
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Csr, frozen
+from skimlearn.data.rows import Csr, checksum, frozen
 from skimlearn.data.tensors import ModelError, parse_json, read_tensors, version, write_tensors
 from skimlearn.estimators._packing import (
     Tensors,
@@ -59,15 +59,10 @@ class Position:
 
 def digest(block: Block) -> str:
     """A number that tells blocks apart."""
-    rows, code = block.rows, 0
-    arrays = [np.asarray(block.y), rows.values]
-    if isinstance(rows, Csr):
-        start, stop = int(rows.starts[0]), int(rows.starts[-1])
-        arrays = [arrays[0], rows.values[start:stop], rows.columns[start:stop].astype(np.int64)]
-    for array in arrays:
-        text = str(array.tolist()).encode() if array.dtype.hasobject else b""
-        code = zlib.crc32(text or np.ascontiguousarray(array).view(np.uint8).data, code)
-    return f"{rows.shape[0]}x{rows.shape[1]}:{code:08x}"
+    y, (n, d) = np.asarray(block.y), block.rows.shape
+    text = str(y.tolist()).encode() if y.dtype.hasobject else b""
+    targets = zlib.crc32(text or np.ascontiguousarray(y).view(np.uint8).data)
+    return f"{n}x{d}:{checksum(block.rows, targets):08x}"
 
 
 def write_state(path: Any, model: Any, at: Position, history: list[Record], seconds: float) -> None:

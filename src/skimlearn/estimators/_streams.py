@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,19 @@ Vector = NDArray[np.float64]
 Learned = tuple[list[Problem], list[Vector]]  # problems of a batch, and what was predicted for each
 
 
-class Streams(LinearModel):
+class Streams(LinearModel, ABC):
     """A linear model with `partial_fit` and `fit_stream`."""
 
     coef_: Any
     intercept_: Any
 
+    @abstractmethod
     def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Learned:
         """Check a batch and learn from it; what was predicted for each row before its step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _errors(self, learned: Learned, y: Any) -> Vector:
         """How wrong the predictions were, row by row."""
-        raise NotImplementedError
 
     def _fit_stream(self, source: Any, classes: Any, options: dict[str, Any]) -> None:
         StreamRun(self, as_stream(source), classes, **options).run()

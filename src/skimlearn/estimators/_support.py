@@ -15,7 +15,7 @@ from skimlearn.estimators._checks import ABSENT, check_data
 from skimlearn.estimators._contract import assume_finite, check_is_fitted
 from skimlearn.formulas.kernels import Kernel
 
-__all__ = ["kept_rows", "kernel_of", "support_sums"]
+__all__ = ["keep_support", "kept_rows", "kernel_of", "support_sums"]
 
 Vector = NDArray[np.float64]
 
@@ -31,6 +31,16 @@ def kernel_of(model: Any, rows: Rows, weights: Vector | None = None) -> Kernel:
 def kept_rows(rows: Rows, chosen: NDArray[np.int64]) -> Any:
     """Some rows as a matrix of their own, dense or CSR as they were."""
     return plain(take(rows, chosen)).copy()  # which can be written to
+
+
+def keep_support(model: Any, rows: Rows, coefficients: Vector) -> None:
+    """Set the fitted attributes for the rows that have a coefficient (m, n) that is not zero."""
+    chosen = np.flatnonzero(coefficients.any(axis=0))
+    if len(chosen) == 0:  # constant predictions still need a row to be made from
+        chosen = np.zeros(1, dtype=np.int64)
+    model.support_ = chosen
+    model.support_vectors_ = kept_rows(rows, chosen)
+    model.dual_coef_ = coefficients[:, chosen]
 
 
 def support_sums(model: Any, X: Any, threads: int) -> tuple[Vector, Rows]:

@@ -14,18 +14,16 @@ from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_blocks import squared_norms
 from skimlearn.data.kernel_rows import KernelRows, own_values
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import lengths
+from skimlearn.data.rows import stored
 from skimlearn.estimators._checks import ABSENT, check_data, seeds
 from skimlearn.estimators._contract import (
-    BaseEstimator,
     ConvergenceWarning,
     OutlierMixin,
     assume_finite,
     check_is_fitted,
 )
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
-from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
+from skimlearn.estimators._estimator import Estimator
+from skimlearn.estimators._support import keep_support, kernel_of, support_sums
 from skimlearn.formulas.kernels import Kernel
 from skimlearn.result import Status
 from skimlearn.solvers._limits import Limits
@@ -41,7 +39,7 @@ SOLVERS = ("auto", "working-set", "sampled")  # with a kernel
 ROUNDING = 16.0  # of a squared distance, in units of the last digit of the greatest k(x, x)
 
 
-class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
+class EnclosingBall(OutlierMixin, Estimator):
     """The smallest ball around the data; what lies outside is new.
 
     With a contamination the ball may leave out that part of the rows, which count by how far they
@@ -144,11 +142,6 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         self.random_state = random_state
         self.callback = callback
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> EnclosingBall:
         """Find the ball of rows X.
 
@@ -237,11 +230,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
             callback=self.callback,
         )
         self._warn()
-        self.support_ = np.flatnonzero(self.result_.x)
-        if len(self.support_) == 0:  # nothing could be read: the first row alone
-            self.support_ = np.zeros(1, dtype=np.int64)
-        self.support_vectors_ = kept_rows(rows, self.support_)
-        self.dual_coef_ = self.result_.x[None, self.support_]
+        keep_support(self, rows, self.result_.x[None])
         self.n_iter_ = max(1, len(self.result_.history))
         table.limit = math.inf
         inside = table.among(self.support_, self.support_).astype(np.float64)
@@ -297,7 +286,7 @@ class EnclosingBall(Saves, Reports, OutlierMixin, BaseEstimator):
         """The scores of the rows that the ball was made of; reading them is counted."""
         rows = as_rows(X, inspect=False)
         times = 1 if self.kernel is None else len(self.support_)
-        more = Reads(certificate=times * int(lengths(rows).sum()))
+        more = Reads(certificate=times * stored(rows))
         self.result_ = replace(self.result_, reads=self.result_.reads + more)
         return self._scores(X)
 

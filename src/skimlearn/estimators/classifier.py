@@ -15,6 +15,7 @@ from skimlearn.estimators._checks import (
     labels_of,
     one_column,
 )
+from skimlearn.estimators._classes import one_against_rest, two_or_more, weigh
 from skimlearn.estimators._classifies import Classifies
 from skimlearn.estimators._contract import ClassifierMixin
 from skimlearn.estimators._parameters import PARAMETERS, documented
@@ -151,16 +152,14 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
         weights = check_weights(sample_weight, X.shape[0])
         if labels is not None:
             classes, targets = np.arange(labels.shape[1]), list(labels.T)
-            all_weights = [self._weigh(weights, (t > 0).astype(int), np.arange(2)) for t in targets]
+            all_weights = [
+                weigh(self.class_weight, weights, (t > 0).astype(int), np.arange(2))
+                for t in targets
+            ]
         else:
-            classes = classes_of(y)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of "
-                    "at least two classes"
-                )
+            classes = two_or_more(classes_of(y))
             targets = one_against_rest(y, classes)
-            all_weights = [self._weigh(weights, y, classes)] * len(targets)
+            all_weights = [weigh(self.class_weight, weights, y, classes)] * len(targets)
         self._keep(self._solve(X, targets, all_weights, self.n_jobs))
         self.classes_, self.multilabel_ = classes, labels is not None
         self.coef_ = np.stack([result.x for result in self.results_])
@@ -256,7 +255,8 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
                 f"y holds only one class, {all_classes.tolist()[0]!r}: name the others in the "
                 "parameter classes"
             )
-        weights = self._weigh(check_weights(sample_weight, X.shape[0]), y, all_classes)
+        weights = check_weights(sample_weight, X.shape[0])
+        weights = weigh(self.class_weight, weights, y, all_classes)
         targets = one_against_rest(y, all_classes)
         problems = self._problems(X, targets, [weights] * len(targets))
         if fresh or self._streams is None:
@@ -311,39 +311,3 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
             raise ValueError(f"Unknown label type: {kind}. y must hold one class for each row")
         X, y = self._check_data(X, y, reset=reset)
         return X, np.asarray(y), None
-
-    def _weigh(self, weights: Vector, y: NDArray[Any], classes: NDArray[Any]) -> Vector:
-        return weigh(self.class_weight, weights, y, classes)
-
-
-def weigh(wanted: Any, weights: Vector, y: NDArray[Any], classes: NDArray[Any]) -> Vector:
-    """The weights of the rows times those of their classes, the parameter ``class_weight``."""
-    if wanted is None:
-        return weights
-    present = np.unique(y)
-    if isinstance(wanted, dict):
-        unknown = set(wanted) - set(classes.tolist())
-        if unknown:
-            raise ValueError(
-                f"class_weight has the keys {sorted(map(str, unknown))}, which are not among "
-                f"the classes {classes.tolist()}: remove them, or name classes that are yet "
-                "to come in partial_fit's parameter classes"
-            )
-        factors = np.array([wanted.get(c, 1.0) for c in present.tolist()])
-    elif isinstance(wanted, str) and wanted == "balanced":
-        factors = len(y) / (len(present) * np.bincount(np.searchsorted(present, y)))
-    else:
-        factors = np.empty(0, dtype=object)
-    if factors.dtype.kind not in "biuf":
-        raise ValueError(f"class_weight={wanted!r} must be a dict of numbers, 'balanced' or None")
-    if not (np.isfinite(factors) & (factors >= 0.0)).all() or not factors.any():
-        raise ValueError(
-            f"class_weight={wanted!r} must hold finite numbers >= 0, and not only zeros"
-        )
-    return check_weights(weights * factors[np.searchsorted(present, y)], len(y))
-
-
-def one_against_rest(y: NDArray[Any], classes: NDArray[Any]) -> list[Vector]:
-    """Targets -1 and +1: the second of two classes against the first, or each against the rest."""
-    positives = classes[1:] if len(classes) == 2 else classes
-    return [np.where(y == c, 1.0, -1.0) for c in positives]

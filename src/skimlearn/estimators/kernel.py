@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,33 +13,25 @@ from skimlearn.data.inspection import as_rows
 from skimlearn.data.kernel_rows import KernelRows
 from skimlearn.estimators._base import summary
 from skimlearn.estimators._checks import check_data, labels_of, one_class_each, seeds, workers
+from skimlearn.estimators._classes import one_against_rest, two_or_more, weigh
 from skimlearn.estimators._classifies import Classifies
-from skimlearn.estimators._contract import BaseEstimator, ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._contract import ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._estimator import Estimator
 from skimlearn.estimators._progress import Progress
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
-from skimlearn.estimators._support import kept_rows, kernel_of, support_sums
-from skimlearn.estimators.classifier import one_against_rest, weigh
-from skimlearn.formulas import losses
+from skimlearn.estimators._support import keep_support, kernel_of, support_sums
 from skimlearn.formulas.kernels import Kernel
-from skimlearn.formulas.losses import Hinge, Loss
-from skimlearn.problem import check_alpha, check_weights
-from skimlearn.result import Result, Status
+from skimlearn.formulas.losses import Loss
+from skimlearn.problem import check_weights
+from skimlearn.result import Status
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers.kernel_dual import kernel_dual
-from skimlearn.solvers.kernel_margin import kernel_margin
-from skimlearn.solvers.kernel_perceptron import kernel_perceptron
-from skimlearn.solvers.kernel_pgs import kernel_pegasos, kernel_pgs
-from skimlearn.solvers.kernel_svm import BIASES, kernel_svm
+from skimlearn.solvers.choose_kernel import Machines
 
 __all__ = ["KernelClassifier"]
 
 Vector = NDArray[np.float64]
-SOLVERS = ("auto", "working-set", "dual", "pgs", "pegasos", "perceptron")
-ANY_LOSS = ("auto", "dual", "pgs")  # the others are for the hinge
 
 
-class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
+class KernelClassifier(Classifies, ClassifierMixin, Estimator):
     """A support vector machine, or another classifier with a kernel, that says how good it is.
 
     It minimises ``alpha / 2 ||h||^2 + mean loss`` over the functions h of the kernel's space, and
@@ -178,11 +169,6 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
         self.callback = callback
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelClassifier:
         """Learn from rows X and their classes y.
 
@@ -199,16 +185,11 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
         -------
         self
         """
-        limits = self._limits()
+        machines, limits = self._asked()
         y = one_class_each(labels_of(X, y))
         X, y = check_data(self, X, y, reset=True)
         rows = as_rows(X, bounded=True)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of at "
-                "least two classes"
-            )
+        classes = two_or_more(np.unique(y))
         weights = check_weights(sample_weight, rows.shape[0])
         self.kernel_ = kernel_of(self, rows, weights)
         targets = np.stack(one_against_rest(y, classes))
@@ -216,101 +197,37 @@ class KernelClassifier(Saves, Reports, Classifies, ClassifierMixin, BaseEstimato
         table = KernelRows(
             rows, self.kernel_, self.cache_bytes, workers(self.n_jobs, rows.shape[0])
         )
-        self.results_ = self._solve(table, targets, weights, limits)
+        progress = Progress(self.verbose, self.tol, self.callback)
+        seed = int(seeds(self.random_state, 1)[0])
+        try:
+            self.results_ = machines.solve(
+                table, targets, weights, limits=limits, seed=seed, callback=progress
+            )
+        finally:
+            progress.close()
         self._warn()
         self.classes_ = classes
         self.result_ = self.results_[0] if len(self.results_) == 1 else summary(self.results_)
-        coefficients = np.stack([result.x for result in self.results_])
-        self.support_ = np.flatnonzero(coefficients.any(axis=0))
-        if len(self.support_) == 0:  # constant predictions still need a row to be made from
-            self.support_ = np.zeros(1, dtype=np.int64)
-        self.support_vectors_ = kept_rows(rows, self.support_)
-        self.dual_coef_ = coefficients[:, self.support_]
+        keep_support(self, rows, np.stack([result.x for result in self.results_]))
         self.intercept_ = np.array([result.bias for result in self.results_])
         self.n_iter_ = max(1, max(int(r.history[-1].epoch) for r in self.results_))
         return self
 
-    def _limits(self) -> Limits:
-        """Refuse bad parameters before anything is read."""
-        check_alpha(self.alpha)
-        if self.bias not in BIASES:
-            raise ValueError(f"bias={self.bias!r} must be one of {BIASES}")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver={self.solver!r} must be one of {SOLVERS}")
-        if self.kappa is not None and not 0.0 < self.kappa <= 1.0:
-            raise ValueError(f"kappa={self.kappa!r} must lie between 0 and 1, or be None")
-        if not isinstance(losses.resolve(self.loss, labels=True), Hinge):
-            if self.kappa is not None:
-                raise ValueError(
-                    f"kappa={self.kappa!r} is for loss='hinge', not for loss={self.loss!r}: give "
-                    "alpha, and leave kappa None"
-                )
-            if self.solver not in ANY_LOSS:
-                raise ValueError(
-                    f"solver={self.solver!r} is for loss='hinge', not for loss={self.loss!r}: use "
-                    f"one of {ANY_LOSS}"
-                )
-        wrong = ("perceptron",) if self.kappa is None else ("dual", "pgs", "pegasos")
-        if self.solver in wrong:
-            needed = "kappa" if self.kappa is None else "alpha, and kappa=None"
-            raise ValueError(f"solver={self.solver!r} needs {needed}: use 'auto', or give it")
+    def _asked(self) -> tuple[Machines, Limits]:
+        """What is to be trained, and the limits; bad parameters are refused before data is read."""
+        machines = Machines(
+            loss=self.loss, alpha=self.alpha, kappa=self.kappa, bias=self.bias, solver=self.solver
+        )
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback={self.callback!r} must be a function of a Record, or None")
         if not (isinstance(self.tol, int | float | np.number) and 0.0 < self.tol < math.inf):
             raise ValueError(f"tol={self.tol!r} must be a positive number; 1e-2 is a common choice")
-        return Limits(
+        return machines, Limits(
             eps=self.tol,
             max_reads=self.max_reads,
             max_steps=self.max_steps,
             max_seconds=self.max_seconds,
         )
-
-    def _solve(
-        self, table: KernelRows, targets: Vector, weights: Vector, limits: Limits
-    ) -> list[Result]:
-        progress = Progress(self.verbose, self.tol, self.callback)
-        seed = int(seeds(self.random_state, 1)[0])
-        shared: dict[str, Any] = {"limits": limits, "seed": seed, "callback": progress}
-        free = self.bias == "free"
-        try:
-            if self.kappa is None:
-                every = np.ascontiguousarray(np.broadcast_to(weights, targets.shape))
-                shared |= {"alpha": self.alpha, "bias": self.bias}
-                loss = losses.resolve(self.loss, labels=True)
-                if self.solver == "pgs":
-                    return kernel_pgs(table, targets, every, loss=loss, **shared)
-                if self.solver == "dual" or not isinstance(loss, Hinge):
-                    return kernel_dual(table, targets, every, loss=loss, **shared)
-                solve = kernel_pegasos if self.solver == "pegasos" else kernel_svm
-                return solve(table, targets, every, **shared)
-            if self.solver == "perceptron":
-                if not (weights == weights[0]).all():
-                    raise ValueError(
-                        "solver='perceptron' knows no weights of rows or classes: leave out "
-                        "sample_weight and class_weight, or use solver='working-set'"
-                    )
-                return [
-                    kernel_perceptron(
-                        KernelRows(table.given, table.kernel, self.cache_bytes, table.threads),
-                        y, kappa=self.kappa, bias=free, **self._share(shared, limits, len(targets)),
-                    )
-                    for y in targets
-                ]  # fmt: skip
-            return kernel_margin(
-                table, targets, kappa=self.kappa, bias=free, weights=weights, **shared
-            )
-        finally:
-            progress.close()
-
-    def _share(self, shared: dict[str, Any], limits: Limits, count: int) -> dict[str, Any]:
-        """What one of several machines, trained one after the other, may spend."""
-        reads, seconds = limits.max_reads, limits.max_seconds
-        share = replace(
-            limits,
-            max_reads=None if reads is None else reads // count,
-            max_seconds=None if seconds is None else seconds / count,
-        )
-        return {**shared, "limits": share}
 
     def _warn(self) -> None:
         statuses = {result.status for result in self.results_}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
-import threading
 import warnings
 from typing import Any
 
@@ -13,31 +10,27 @@ from numpy.typing import NDArray
 
 from skimlearn.data.columns import Matrix
 from skimlearn.data.oracle import Oracle
-from skimlearn.data.store import Store
-from skimlearn.estimators._base import linear_scores, solve_on_threads, summary
-from skimlearn.estimators._checks import check_data, labels_of, one_class_each, seeds, workers
+from skimlearn.estimators._base import linear_scores, summary
+from skimlearn.estimators._checks import check_data, labels_of, one_class_each
+from skimlearn.estimators._classes import one_against_rest, two_or_more
 from skimlearn.estimators._classifies import Classifies
-from skimlearn.estimators._contract import BaseEstimator, ClassifierMixin, ConvergenceWarning
-from skimlearn.estimators._progress import Progress
-from skimlearn.estimators._reports import Reports
-from skimlearn.estimators._saves import Saves
-from skimlearn.estimators.classifier import one_against_rest
+from skimlearn.estimators._contract import ClassifierMixin, ConvergenceWarning
+from skimlearn.estimators._estimator import Estimator
+from skimlearn.estimators._margin_runs import MarginRuns
 from skimlearn.result import Result, Status
 from skimlearn.solvers._limits import Limits, check_promise
-from skimlearn.solvers._source import Source, as_source, longest_row
-from skimlearn.solvers.choose_margin import SOLVERS, MarginRun
-from skimlearn.solvers.soft_margin import SoftMargin, check_slack, explained
+from skimlearn.solvers._source import as_source
+from skimlearn.solvers.choose_margin import SOLVERS
+from skimlearn.solvers.soft_margin import SoftMargin, check_slack
 
 __all__ = ["SublinearSVC"]
 
 Vector = NDArray[np.float64]
 BIASES = ("free", "none")
-SOME_ROWS = 64  # whose lengths tell the unit of eps where nothing else depends on it
 KAPPA = 0.2  # where neither nu nor kappa is given
-RUN = ("_runs", "_given", "_asked", "_length")  # what a fit that may go on is kept in
 
 
-class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
+class SublinearSVC(Classifies, ClassifierMixin, Estimator):
     """A support vector machine learned from single rows and columns, with a certificate.
 
     Where few rows decide the answer (rare classes, edge cases, fraud), or where features cost time
@@ -160,11 +153,6 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
         self.callback = callback
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> SublinearSVC:
         """Learn from rows X and their classes y.
 
@@ -190,34 +178,28 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
                 del self.feature_names_in_
         else:
             X, y = check_data(self, X, y, reset=True)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of at "
-                "least two classes"
-            )
+        classes = two_or_more(np.unique(y))
         targets = one_against_rest(y, classes)
-        if not self._goes_on(given, targets):
-            self._begin(as_source(X), targets)
-            self._given = given if isinstance(given, Oracle | Matrix | Store) else None
-            self._asked = self._asks()
-        results = self._run()
+        runs = getattr(self, "_runs", None)
+        if not (self.warm_start and runs is not None and runs.is_of(self, given, targets)):
+            self._runs = MarginRuns(self, given, as_source(X), targets)
+        results = self._runs.run(self)
+        self._warn(results)
         self.classes_ = classes
         self.results_ = results
         self.result_: Result = results[0] if len(results) == 1 else summary(results)
-        models = [_model(run, r) for run, r in zip(self._runs, results, strict=True)]
+        models = self._runs.models(results)
         self.coef_ = np.stack([w for w, _ in models])
         self.intercept_ = np.array([b for _, b in models])
         self.n_iter_ = max(1, max(int(result.history[-1].epoch) for result in results))
         if not self.warm_start:
-            for name in RUN:
-                delattr(self, name)
+            del self._runs
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the run: it holds the data, and an oracle's functions can't be written."""
         state = super().__getstate__().items()
-        return {name: value for name, value in state if name not in RUN}
+        return {name: value for name, value in state if name != "_runs"}
 
     def _check_parameters(self) -> None:
         """Refuse bad parameters before anything is read, as the user wrote them."""
@@ -240,85 +222,11 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
     def _kappa(self) -> float | None:
         return KAPPA if self.nu is None and self.kappa is None else self.kappa
 
-    def _asks(self) -> tuple[Any, ...]:
-        """The parameters that a run can't change on its way."""
-        return (
-            self.nu, self.kappa, self.bias, self.mode, self.delta, self.solver, self.batch_size,
-        )  # fmt: skip
-
-    def _goes_on(self, given: Any, targets: list[Vector]) -> bool:
-        """Whether the last fit was of the same unchanging data, and asked for the same."""
-        runs = getattr(self, "_runs", None)
-        return bool(
-            self.warm_start
-            and runs is not None
-            and given is self._given
-            and self._asked == self._asks()
-            and len(runs) == len(targets)
-            and all(np.array_equal(r.y, t) for r, t in zip(runs, targets, strict=True))
-        )
-
-    def _begin(self, source: Source, targets: list[Vector]) -> None:
-        *others, last = seeds(self.random_state, len(targets) + 1)
-        needed = bool(self.nu) or self.bias == "free" or self.mode != "monte-carlo"
-        some = None
-        if not needed and source.shape[0] > SOME_ROWS:  # the length is but the unit of eps
-            rng = np.random.default_rng(last)
-            some = rng.choice(source.shape[0], SOME_ROWS, replace=False)
-        length, entries = longest_row(source, 2.0, some)
-        self._length = length if length > 0.0 else 1.0
-        jobs = workers(self.n_jobs, sys.maxsize) // workers(self.n_jobs, len(targets))
-        self._runs = [
-            MarginRun(
-                source,
-                target,
-                np.random.default_rng(seed),
-                nu=0.0 if self.nu is None else self.nu * self._length,
-                kappa=self._kappa(),
-                bias=self.bias == "free",
-                solver=self.solver,
-                batch=self.batch_size,
-                eps=self.eps * self._length,
-                mode=self.mode,
-                delta=self.delta,
-                length=self._length if needed else 0.0,  # else it is learned from the rows read
-                n_jobs=jobs,
-            )
-            for target, seed in zip(targets, others, strict=True)
-        ]
-        self._runs[0].count(entries)  # what it took to know the longest row
-
-    def _run(self) -> list[SoftMargin]:
-        count = len(self._runs)
-        limits = self._limits(self._length, count)
-        for run in self._runs:
-            run.set_eps(limits.eps)
-        progress = Progress(self.verbose, None, self.callback)
-        stop = threading.Event()
-
-        def solve(k: int) -> SoftMargin:
-            run = self._runs[k]
-            result = run.run(limits, lambda record: progress(record) or stop.is_set())
-            if result.status is Status.INTERRUPTED:
-                stop.set()
-            return explained(run, result)
-
-        try:
-            threads = workers(self.n_jobs, count)
-            if threads == 1 or isinstance(self._runs[0].source, Oracle):
-                results: Any = [solve(k) for k in range(count)]
-            else:
-                results = solve_on_threads(solve, count, threads, stop)
-        finally:
-            progress.close()
-        self._warn(results)
-        return results
-
     def _warn(self, results: list[SoftMargin]) -> None:
         statuses = {result.status for result in results}
         if Status.INTERRUPTED in statuses:
             text = "the fit was interrupted: the model is the best one found so far"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warnings.warn(text, UserWarning, stacklevel=3)
         elif self.nu is None and any(
             result.status is Status.CONVERGED and not result.x.any() for result in results
         ):
@@ -326,24 +234,14 @@ class SublinearSVC(Saves, Reports, Classifies, ClassifierMixin, BaseEstimator):
                 f"no weights have a margin above eps={self.eps:g} at kappa={self._kappa()}: "
                 "the classes overlap more than that; raise kappa, or give nu instead"
             )
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warnings.warn(text, UserWarning, stacklevel=3)
         elif Status.STEPS in statuses:
-            gap = max(result.certificate.gap for result in results) / self._length
+            gap = max(result.certificate.gap for result in results) / self._runs.length
             text = (
                 f"the gap is {gap:.2g}, above eps={self.eps:g}, after max_steps={self.max_steps} "
                 "steps: raise max_steps, eps or kappa"
             )
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     def _scores(self, X: Any) -> NDArray[Any]:
         return linear_scores(self, X)
-
-
-def _model(run: MarginRun, result: SoftMargin) -> tuple[Vector, float]:
-    """The weights and the bias, with a margin of 1 if the margin is known."""
-    if not result.x.any() and run.skim is not None:  # proven best, but useless for predictions
-        x, bias, _ = run.skim.fallback()
-        return x, bias
-    known = math.isfinite(result.margin) and result.margin > 0.0
-    scale = result.margin if known else 1.0
-    return result.x / scale, result.bias / scale

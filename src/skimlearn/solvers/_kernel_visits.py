@@ -21,7 +21,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Required, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from skimlearn.result import Record, Result, Status
 from skimlearn.solvers._kernel_run import Callback, open_table
 from skimlearn.solvers._limits import Bounds, Limits
 
-__all__ = ["KernelVisits", "Vector", "visit_all"]
+__all__ = ["KernelVisits", "Options", "Vector", "visit_all"]
 
 Vector = NDArray[np.float64]
 ROUNDING = 1e-14
@@ -166,6 +166,17 @@ class KernelVisits(ABC):
         dual = -half - certificates.mean_conjugate(problem, inside)
         if dual > bounds.lower:
             bounds.dual(dual, v)
+
+
+class Options(TypedDict, total=False):
+    """What the solvers hand on to `visit_all`; see `kernel_svm`."""
+
+    alpha: Required[float]
+    bias: Required[str]
+    limits: Required[Limits]
+    seed: int | np.random.Generator | None
+    callback: Callback | None
+    stop: threading.Event | None
 
 
 def visit_all(

@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from skimlearn.result import Certificate, Result, Status
 
-__all__ = ["MODES", "Bounds", "Limits", "check_promise"]
+__all__ = ["MODES", "Bounds", "Limits", "as_count", "check_promise"]
 
 Vector = NDArray[np.float64]
 Shape = tuple[int, int]
 MODES = ("monte-carlo", "high-probability", "las-vegas")
+
+
+def as_count(value: Any, name: str) -> int:
+    """A whole number, 1 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number, 1 or more")
+    return int(value)
 
 
 def check_promise(mode: str, delta: float, **batch: int) -> None:

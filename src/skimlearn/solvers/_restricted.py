@@ -47,7 +47,7 @@ class Restricted:
 
     Parameters
     ----------
-    rows : Dense, Csr or None
+    rows : Rows or None
         Where the lines are. Copies are kept (``keeps``) if it is None or reads them in strides.
     width : int
         How many positions a line has.

@@ -1,15 +1,8 @@
 r"""The frame of the semi-streaming solvers: weights of rows that are rebuilt from a short history.
 
-Rows pass by, again and again, and are not kept. A step is a pass. Step t leaves behind a few
-columns j with factors g and a constant c, such that
-
-    gain_t(i) = clip( base * square_i + c + sum over the columns of y_i a_i(j) g )
-
-is what row i gains by it (for a margin: minus an estimate of its response; for a ball: an estimate
-of its distance). The weight of row i at a step is exp(eta * the sum of its gains so far). It is
-computed anew, from the history alone, for each row that comes by, and rows are drawn by Gumbel's
-trick (`sampling.reservoir`). With ``keep_weights`` the sums of all n rows are kept instead, and a
-pass reads the columns of the last step only; the numbers are the same.
+Rows pass by, again and again, and are not kept. A step is a pass. It leaves behind a few columns
+with factors, from which the weights of the rows, by which they are drawn, are computed anew when
+they come by: `_stream_history`. With ``keep_weights`` they are kept.
 
 The columns are drawn in proportion to the squares of a vector, the sum of the rows drawn so far. It
 is kept, in d numbers; or, with a sketch, it is not: the rows drawn so far are fed to sketches when
@@ -32,35 +25,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn._jit import kernel
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Csr, Rows, lengths, take, value
+from skimlearn.data.rows import Rows, stored, take
 from skimlearn.data.stream import RowStream
 from skimlearn.result import Record, Status, StreamResult
-from skimlearn.sampling.reservoir import offer
 from skimlearn.sampling.sketches import CountSketch, L2Sampler
-from skimlearn.solvers._limits import Bounds
+from skimlearn.solvers._limits import Bounds, as_count
+from skimlearn.solvers._stream_history import Draw, Past
 
-__all__ = ["StreamGame", "as_count"]
+__all__ = ["StreamGame"]
 
 Vector = NDArray[np.float64]
 NORM_DEPTH, SAMPLER_DEPTH = 15, 5  # tables of the sketches
 GROWTH = 1.25  # passes between two checks
 
 
-def as_count(value: Any, name: str) -> int:
-    """A whole number, 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number, 1 or more")
-    return int(value)
-
-
 class StreamGame(ABC):
     """One run: its history, its draws, and what is known of the optimum."""
 
     name = ""
-    base = 0.0  # times the square of a row: a part of its gain at every step
 
     def __init__(
         self,
@@ -82,10 +66,7 @@ class StreamGame(ABC):
         self.sketch = None if sketch is None else as_count(sketch, "sketch")
         self.certify = certify
         self.seed = int(rng.integers(2**62))
-        self.columns = np.zeros((0, self.width), dtype=np.int64)  # of each step, -1 for none
-        self.factors = np.zeros((0, self.width))
-        self.constants, self.clips = np.zeros(0), np.zeros(0)
-        self.sums = np.zeros(0) if keep_weights else None  # gains of all rows
+        self.past = Past(self.width, keep_weights)
         self.chosen = np.zeros((0, self.draws), dtype=np.int64)  # rows drawn in each pass
         self.signs = np.zeros((0, self.draws))  # their labels
         self.n = self.d = self.entries = self.steps = self.passes = self.memory = 0
@@ -169,20 +150,21 @@ class StreamGame(ABC):
         for first, block in self.blocks():
             if self.steps == 0:
                 self.seen(block, first)
-                stored = int(lengths(block.rows).sum())
-                self.entries += stored
-                self.reads += Reads(block.rows.shape[0] * self.d, stored)
+                entries = stored(block.rows)
+                self.entries += entries
+                self.reads += Reads(block.rows.shape[0] * self.d, entries)
             self._feed(sketches, first, block)
             labels, squares = self.gains(block, first)
             places = np.full(self.draws, -1)
-            self._weigh(block.rows, first, labels, squares, eta, best, places)
+            draw = Draw(eta, self.seed, self.steps, best, places)
+            self.reads += self.past.weigh(block.rows, first, labels, squares, draw)
             taken = self._taken(block.rows, places)
             for k in np.flatnonzero(places >= 0).tolist():
                 i = int(places[k])
                 winners[k] = (first + i, float(labels[i]), taken.get(i))
             if x is not None:
                 worst = min(worst, self.check(block, x))
-                self.reads += Reads(certificate=int(lengths(block.rows).sum()))
+                self.reads += Reads(certificate=stored(block.rows))
         self.steps += 1
         self._finish(sketches)
         self.chosen = np.vstack([self.chosen, [[i for i, _, _ in winners]]])
@@ -196,34 +178,13 @@ class StreamGame(ABC):
         if self.sketch is not None:
             return {}
         taken = {i: take(rows, np.array([i])) for i in np.unique(places[places >= 0]).tolist()}
-        stored = sum(int(lengths(row).sum()) for row in taken.values())
-        self.reads += Reads(len(taken) * self.d, stored)
+        entries = sum(stored(row) for row in taken.values())
+        self.reads += Reads(len(taken) * self.d, entries)
         return taken
-
-    def _weigh(
-        self, rows: Rows, first: int, labels: Vector, squares: Vector, eta: float,
-        best: Vector, places: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        n, begin = rows.shape[0], 0
-        sums = np.zeros(n)
-        if self.sums is not None:
-            if len(self.sums) < first + n:
-                self.sums = np.concatenate([self.sums, np.zeros(first + n - len(self.sums))])
-            sums, begin = self.sums[first : first + n], max(0, len(self.columns) - 1)
-        with np.errstate(over="ignore"):
-            found = _weigh(
-                rows, first, labels, squares, self.base, self.columns, self.factors,
-                self.constants, self.clips, begin, eta, self.seed, self.steps, sums, best, places,
-            )  # fmt: skip
-        read = n * int((self.columns[begin:] >= 0).sum())
-        self.reads += Reads(read, int(found) if isinstance(rows, Csr) else read)
 
     def remember(self, columns: Vector, factors: Vector, constant: float) -> None:
         """Add a step to the history."""
-        self.columns = np.vstack([self.columns, [columns]])
-        self.factors = np.vstack([self.factors, [factors]])
-        self.constants = np.append(self.constants, constant)
-        self.clips = np.append(self.clips, self.rate()[1])
+        self.past.add(columns, factors, constant, clip=self.rate()[1])
 
     # ------------------------------------------------------------------------------------ sketches
 
@@ -238,7 +199,7 @@ class StreamGame(ABC):
         if not sketches:
             return
         rows, [weights] = self.combination(first, block, self.shares())
-        self.reads += Reads(len(weights) * self.d, int(lengths(rows).sum()))
+        self.reads += Reads(len(weights) * self.d, stored(rows))
         for sketch in sketches:
             sketch.add(rows, weights)
 
@@ -261,7 +222,8 @@ class StreamGame(ABC):
         self.sketched(sketches[0], drawn)
 
     def _bytes(self, sketches: list[CountSketch]) -> int:
-        arrays = [v for v in vars(self).values() if isinstance(v, np.ndarray)]
+        kept = (*vars(self).values(), *vars(self.past).values())
+        arrays = [value for value in kept if isinstance(value, np.ndarray)]
         tables = [array for s in sketches for array in (s.table, s.hashes)]
         return sum(array.nbytes for array in (*arrays, *tables))
 
@@ -305,7 +267,7 @@ class StreamGame(ABC):
         worst = math.inf
         for _, block in self.blocks():
             worst = min(worst, self.check(block, x))
-            self.reads += Reads(certificate=int(lengths(block.rows).sum()))
+            self.reads += Reads(certificate=stored(block.rows))
         self.checked(worst, x)
         self._record()
         return Status.CONVERGED if self.bounds.certificate.gap <= eps * self.unit() else status
@@ -334,26 +296,3 @@ class StreamGame(ABC):
     def fallback(self) -> Vector:
         """An answer that was not checked; none of a sketched run."""
         return self.answer() if self.sketch is None else np.zeros(0)
-
-
-@kernel
-def _weigh(
-    rows, first, labels, squares, base, columns, factors, constants, clips, begin, eta, seed, step,
-    sums, best, places,
-):  # fmt: skip
-    """Add the gains of the steps since ``begin`` to the sums, and draw; the entries found."""
-    found = 0
-    for i in range(len(sums)):
-        total = sums[i]
-        for t in range(begin, len(columns)):
-            gain = constants[t] + (base * squares[i] if base > 0.0 else 0.0)
-            for k in range(columns.shape[1]):
-                if columns[t, k] >= 0:
-                    x = value(rows, i, columns[t, k])
-                    if x != 0.0:
-                        gain += labels[i] * x * factors[t, k]
-                        found += 1
-            total += min(max(gain, -clips[t]), clips[t])
-        sums[i] = total
-        offer(eta * total, seed, step, first + i, i, best, places)
-    return found

@@ -14,7 +14,7 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
-from skimlearn.solvers._run import Callback, Start
+from skimlearn.solvers._run import Callback, Options, Start
 from skimlearn.solvers._stochastic import Stochastic
 
 __all__ = ["SOLVERS", "merge", "solve"]
@@ -90,7 +90,7 @@ def solve(
     if few is not None:
         problem = replace(problem, rows=few.rows)
         start = None if start is None else replace(start, w=few.forth(start.w))
-    common: dict[str, Any] = {"seed": seed, "start": start, "callback": callback, "stop": stop}
+    common: Options = {"seed": seed, "start": start, "callback": callback, "stop": stop}
     with one_thread_for(problem.rows):
         result = _by_name(problem, solver, budget, average, batch_size, common)
     return result if few is None else replace(result, x=few.back(result.x))
@@ -102,7 +102,7 @@ def _by_name(
     budget: Budget,
     average: str | None,
     batch_size: int | None,
-    common: dict[str, Any],
+    common: Options,
 ) -> Result:
     if solver == "auto":
         return auto.solve(problem, budget, **common)

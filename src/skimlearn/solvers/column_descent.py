@@ -26,7 +26,7 @@ those before them have gained: methods of second order are quicker then.
 from __future__ import annotations
 
 import math
-import threading
+from typing import Unpack
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._bends import REACH, bend_at_least, typical_response
-from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
+from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
 
 __all__ = ["ColumnDescent", "solve"]
 
@@ -53,15 +53,7 @@ FARTHEST = 2.0  # times the step of a block
 DOUBT = 3.0  # times what is left to gain: if it is less than the gap asked for, this may be proved
 
 
-def solve(
-    problem: Problem,
-    budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
-) -> Result:
+def solve(problem: Problem, budget: Budget | None = None, **options: Unpack[Options]) -> Result:
     """Minimise the problem by coordinate descent over columns, as long as it goes fast.
 
     Examples
@@ -72,9 +64,8 @@ def solve(
     >>> round(float(result.x[0]), 6), round(result.certificate.primal, 6)
     (0.5, 0.25)
     """
-    budget = budget or Budget(gap=1e-3, epochs=1000)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(ColumnDescent(problem, run.ledger, start)).result()
+    run = Run(problem, budget or Budget(gap=1e-3, epochs=1000), **options)
+    return run.stage(ColumnDescent(problem, run.ledger, run.start)).result()
 
 
 class ColumnDescent(Method):

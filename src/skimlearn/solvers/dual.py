@@ -31,9 +31,8 @@ response within reach of the remaining gap: nothing is lost if one was put aside
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
 from skimlearn.solvers._orders import Orders
-from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector, row_squares
+from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector, row_squares
 
 __all__ = ["Settings", "solve"]
 
@@ -75,11 +74,7 @@ def solve(
     problem: Problem,
     settings: Settings | None = None,
     budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Minimise the problem by dual coordinate ascent.
 
@@ -91,9 +86,8 @@ def solve(
     >>> round(float(result.x[0]), 6), round(result.certificate.primal, 6)
     (1.0, 0.25)
     """
-    budget = budget or Budget(gap=1e-3, epochs=1000)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(DualAscent(problem, run.ledger, settings or Settings(), start)).result()
+    run = Run(problem, budget or Budget(gap=1e-3, epochs=1000), **options)
+    return run.stage(DualAscent(problem, run.ledger, settings or Settings(), run.start)).result()
 
 
 class DualAscent(Method):

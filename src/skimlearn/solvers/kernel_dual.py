@@ -20,7 +20,7 @@ minimization" (2013).
 
 from __future__ import annotations
 
-import threading
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,7 @@ from skimlearn.data.kernel_rows import KernelRows
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import Problem
 from skimlearn.result import Result
-from skimlearn.solvers._kernel_run import Callback
-from skimlearn.solvers._kernel_visits import KernelVisits, Vector, visit_all
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._kernel_visits import KernelVisits, Options, Vector, visit_all
 
 __all__ = ["kernel_dual"]
 
@@ -48,12 +46,7 @@ def kernel_dual(
     weights: Vector,
     *,
     loss: Loss,
-    alpha: float,
-    bias: str,
-    limits: Limits,
-    seed: int | np.random.Generator | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> list[Result]:
     """Train m machines on the same rows, one after the other.
 
@@ -65,6 +58,7 @@ def kernel_dual(
     >>> from skimlearn.data.inspection import as_rows
     >>> from skimlearn.formulas import losses
     >>> from skimlearn.formulas.kernels import Gaussian
+    >>> from skimlearn.solvers._limits import Limits
     >>> table = KernelRows(as_rows([[0.0], [1.0], [2.0]]), Gaussian())
     >>> result = kernel_dual(
     ...     table,
@@ -79,10 +73,7 @@ def kernel_dual(
     >>> result.status.name
     'CONVERGED'
     """
-    return visit_all(
-        _Dual, table, targets, weights, loss=loss, alpha=alpha, bias=bias, limits=limits,
-        seed=seed, callback=callback, stop=stop,
-    )  # fmt: skip
+    return visit_all(_Dual, table, targets, weights, loss=loss, **options)
 
 
 class _Dual(KernelVisits):

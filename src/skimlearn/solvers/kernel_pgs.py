@@ -24,7 +24,7 @@ sub-gradient solver for SVM" (2011), section 4.
 
 from __future__ import annotations
 
-import threading
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,7 @@ from skimlearn.formulas import losses
 from skimlearn.formulas.losses import Loss
 from skimlearn.problem import Problem
 from skimlearn.result import Result
-from skimlearn.solvers._kernel_run import Callback
-from skimlearn.solvers._kernel_visits import KernelVisits, Vector, visit_all
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._kernel_visits import KernelVisits, Options, Vector, visit_all
 from skimlearn.solvers._stochastic import check_slope
 
 __all__ = ["kernel_pegasos", "kernel_pgs"]
@@ -48,12 +46,7 @@ def kernel_pgs(
     weights: Vector,
     *,
     loss: Loss,
-    alpha: float,
-    bias: str,
-    limits: Limits,
-    seed: int | np.random.Generator | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> list[Result]:
     """Train m machines on the same rows, one after the other.
 
@@ -64,6 +57,7 @@ def kernel_pgs(
     --------
     >>> from skimlearn.data.inspection import as_rows
     >>> from skimlearn.formulas.kernels import Gaussian
+    >>> from skimlearn.solvers._limits import Limits
     >>> table = KernelRows(as_rows([[0.0], [1.0], [2.0]]), Gaussian())
     >>> result = kernel_pgs(
     ...     table,
@@ -78,23 +72,14 @@ def kernel_pgs(
     >>> result.status.name
     'CONVERGED'
     """
-    return visit_all(
-        _Pgs, table, targets, weights, loss=loss, alpha=alpha, bias=bias, limits=limits, seed=seed,
-        callback=callback, stop=stop,
-    )  # fmt: skip
+    return visit_all(_Pgs, table, targets, weights, loss=loss, **options)
 
 
 def kernel_pegasos(
     table: KernelRows,
     targets: Vector,
     weights: Vector,
-    *,
-    alpha: float,
-    bias: str,
-    limits: Limits,
-    seed: int | np.random.Generator | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> list[Result]:
     """The same for the hinge loss, as Pegasos has it.
 
@@ -102,16 +87,14 @@ def kernel_pegasos(
     --------
     >>> from skimlearn.data.inspection import as_rows
     >>> from skimlearn.formulas.kernels import Gaussian
+    >>> from skimlearn.solvers._limits import Limits
     >>> table = KernelRows(as_rows([[0.0], [1.0], [2.0]]), Gaussian())
     >>> y, weights, limits = np.array([[1.0, -1.0, 1.0]]), np.ones((1, 3)), Limits(eps=0.05)
     >>> result = kernel_pegasos(table, y, weights, alpha=0.1, bias="none", limits=limits, seed=0)
     >>> result[0].status.name
     'CONVERGED'
     """
-    return visit_all(
-        _Pegasos, table, targets, weights, loss=losses.Hinge(), alpha=alpha, bias=bias,
-        limits=limits, seed=seed, callback=callback, stop=stop,
-    )  # fmt: skip
+    return visit_all(_Pegasos, table, targets, weights, loss=losses.Hinge(), **options)
 
 
 class _Pgs(KernelVisits):

@@ -18,8 +18,8 @@ no data beyond one product of X with the direction.
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._bends import REACH
 from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._proximal import Proximal
-from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
+from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
 
 __all__ = ["Newton", "cost", "solve"]
 
@@ -58,15 +58,7 @@ def cost(n: int, d: int, counts: NDArray[np.int64]) -> float:
     return n * pairs + DENSE * float(d) ** 3 / 3.0
 
 
-def solve(
-    problem: Problem,
-    budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
-) -> Result:
+def solve(problem: Problem, budget: Budget | None = None, **options: Unpack[Options]) -> Result:
     """Minimise the problem by Newton's method, to the last digits.
 
     Examples
@@ -77,9 +69,8 @@ def solve(
     >>> round(float(result.x[0]), 12), round(result.certificate.primal, 12)
     (1.0, 0.25)
     """
-    budget = budget or Budget(gap=1e-3, epochs=1000)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(Newton(problem, run.ledger, start, thorough=True)).result()
+    run = Run(problem, budget or Budget(gap=1e-3, epochs=1000), **options)
+    return run.stage(Newton(problem, run.ledger, run.start, thorough=True)).result()
 
 
 class Newton(Method):

@@ -24,7 +24,7 @@ it can be hoped to reach the target.
 from __future__ import annotations
 
 import math
-import threading
+from typing import Unpack
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._proximal import Proximal
-from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector
+from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
 from skimlearn.solvers.dual import DualAscent, Settings
 
 __all__ = ["NewtonCg", "solve"]
@@ -48,15 +48,7 @@ MENDED = 0.1  # of the gap that the slopes prove is left after a pass of dual as
 LOST = 1e-13  # of the squared residual at the beginning: no digits are left below
 
 
-def solve(
-    problem: Problem,
-    budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
-) -> Result:
+def solve(problem: Problem, budget: Budget | None = None, **options: Unpack[Options]) -> Result:
     """Minimise the problem by Newton's method with conjugate gradients.
 
     Examples
@@ -67,9 +59,8 @@ def solve(
     >>> round(float(result.x[0]), 6), round(result.certificate.primal, 6)
     (0.5, 0.25)
     """
-    budget = budget or Budget(gap=1e-3, epochs=1000)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(NewtonCg(problem, run.ledger, start)).result()
+    run = Run(problem, budget or Budget(gap=1e-3, epochs=1000), **options)
+    return run.stage(NewtonCg(problem, run.ledger, run.start)).result()
 
 
 class NewtonCg(Method):

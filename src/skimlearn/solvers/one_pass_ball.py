@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import add, entry, lengths, size
+from skimlearn.data.rows import add, entry, size, stored
 from skimlearn.data.stream import RowStream, as_stream
 from skimlearn.result import Certificate, Record, Status, StreamResult
 from skimlearn.solvers.ball import squared_distances
@@ -77,7 +77,7 @@ def one_pass_ball(source: Any, *, certify: bool = False) -> StreamResult:
         with closing(stream.blocks()) as blocks:
             for block in blocks:
                 primal = max(primal, float(squared_distances(block.rows, c).max()))
-                more += int(lengths(block.rows).sum())
+                more += stored(block.rows)
         reads += Reads(certificate=more)
         history.append(Record(2.0, time.perf_counter() - began, reads.nnz, primal, dual))
         status = Status.PLANNED
@@ -99,7 +99,7 @@ def _grown(stream: RowStream) -> tuple[Vector, Vector, Reads]:
             if first:
                 c = np.zeros(rows.shape[1])
             _grow(rows, rows.shape[0], c, state, first)
-            reads += Reads(rows.shape[0] * rows.shape[1], int(lengths(rows).sum()))
+            reads += Reads(rows.shape[0] * rows.shape[1], stored(rows))
     return c, state, reads
 
 

@@ -20,8 +20,8 @@ permutation give, besides, a dual point: minus the mean slope of each row.
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._mirror import settle, settle_all
-from skimlearn.solvers._run import Callback, Order, Run, Start, Vector, row_lengths
+from skimlearn.solvers._run import Options, Order, Run, Start, Vector, row_lengths
 from skimlearn.solvers._stochastic import (
     Stochastic,
     check_batch_size,
@@ -78,11 +78,7 @@ def solve(
     problem: Problem,
     settings: Settings | None = None,
     budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Minimise the problem by Pegasos.
 
@@ -94,9 +90,10 @@ def solve(
     >>> bool(result.certificate.gap < 0.01)
     True
     """
-    budget = budget or Budget(epochs=10)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(Pegasos(problem, run.ledger, settings or Settings(), run.rng, start)).result()
+    run = Run(problem, budget or Budget(epochs=10), **options)
+    return run.stage(
+        Pegasos(problem, run.ledger, settings or Settings(), run.rng, run.start)
+    ).result()
 
 
 class Pegasos(Stochastic):

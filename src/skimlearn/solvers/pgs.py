@@ -18,8 +18,8 @@ O(d log T) in all and a factor of at most 9/8 in the bound.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from skimlearn.solvers._mirror import (
     settle,
     settle_all,
 )
-from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
+from skimlearn.solvers._run import Options, Order, Run, Start, Vector
 from skimlearn.solvers._stochastic import (
     Stochastic,
     check_batch_size,
@@ -80,11 +80,7 @@ def solve(
     problem: Problem,
     settings: Settings | None = None,
     budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Minimise the problem by the primal gradient solver.
 
@@ -96,9 +92,8 @@ def solve(
     >>> bool(result.certificate.gap < 0.01)
     True
     """
-    budget = budget or Budget(epochs=10)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(Pgs(problem, run.ledger, settings or Settings(), run.rng, start)).result()
+    run = Run(problem, budget or Budget(epochs=10), **options)
+    return run.stage(Pgs(problem, run.ledger, settings or Settings(), run.rng, run.start)).result()
 
 
 class Pgs(Stochastic):

@@ -29,8 +29,8 @@ beta  a of the bias alone (it restarts when a free bias is recentred)
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from skimlearn.data.rows import add, combine, dot, look_ahead
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
-from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
+from skimlearn.solvers._run import Options, Order, Run, Start, Vector
 from skimlearn.solvers._stochastic import (
     Stochastic,
     check_sampling,
@@ -79,11 +79,7 @@ def solve(
     problem: Problem,
     settings: Settings | None = None,
     budget: Budget | None = None,
-    *,
-    seed: int | np.random.Generator | None = None,
-    start: Start | None = None,
-    callback: Callback | None = None,
-    stop: threading.Event | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Minimise the problem by stochastic gradient descent.
 
@@ -95,9 +91,8 @@ def solve(
     >>> bool(result.certificate.gap < 0.01)
     True
     """
-    budget = budget or Budget(epochs=10)
-    run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    return run.stage(Sgd(problem, run.ledger, settings or Settings(), run.rng, start)).result()
+    run = Run(problem, budget or Budget(epochs=10), **options)
+    return run.stage(Sgd(problem, run.ledger, settings or Settings(), run.rng, run.start)).result()
 
 
 class Sgd(Stochastic):

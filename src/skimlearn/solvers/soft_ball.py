@@ -33,7 +33,7 @@ from skimlearn.data.columns import Matrix
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.ledger import Reads
 from skimlearn.data.oracle import Oracle
-from skimlearn.data.rows import Rows, combine, lengths
+from skimlearn.data.rows import Rows, combine, lengths, stored
 from skimlearn.result import Record, Result, Status
 from skimlearn.solvers._core_set import CoreSet
 from skimlearn.solvers._limits import Bounds, Limits
@@ -98,11 +98,11 @@ def soft_ball(
     if isinstance(X, Oracle):
         raise TypeError("soft_ball reads all rows several times: give it a matrix, not an Oracle")
     rows = X.rows if isinstance(X, Matrix) else as_rows(X, bounded=True)
-    stored = int(lengths(rows).sum())
-    if max_reads is not None and max_reads < 3 * stored:
+    entries = stored(rows)
+    if max_reads is not None and max_reads < 3 * entries:
         raise ValueError(
-            f"max_reads={max_reads!r} is too small: soft_ball reads all {stored} entries up to "
-            f"three times before it has an answer; allow {3 * stored}, or more"
+            f"max_reads={max_reads!r} is too small: soft_ball reads all {entries} entries up to "
+            f"three times before it has an answer; allow {3 * entries}, or more"
         )
     return _Frank(rows, min(1.0, 1.0 / (contamination * rows.shape[0])), limits).run(callback)
 

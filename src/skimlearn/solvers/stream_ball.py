@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, combine, lengths, norms
+from skimlearn.data.rows import Rows, combine, lengths, norms, stored
 from skimlearn.data.stream import as_stream
 from skimlearn.result import StreamResult
 from skimlearn.sampling.alias import AliasTable
 from skimlearn.sampling.sketches import CountSketch
-from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._stream_game import StreamGame, as_count
+from skimlearn.solvers._limits import Limits, as_count
+from skimlearn.solvers._stream_game import StreamGame
 from skimlearn.solvers.ball import squared_distances
 
 __all__ = ["stream_ball"]
@@ -127,11 +127,11 @@ class _Ball(StreamGame):
         n = rows.shape[0]
         if self.steps == 0:
             return np.ones(n), np.zeros(n)
-        if self.sums is not None and len(self.squares) >= first + n:
+        if self.past.sums is not None and len(self.squares) >= first + n:
             return np.ones(n), self.squares[first : first + n]
         squares = self._distances(rows)
-        self.reads += Reads(n * self.d, int(lengths(rows).sum()))
-        if self.sums is not None:
+        self.reads += Reads(n * self.d, stored(rows))
+        if self.past.sums is not None:
             self.squares = np.append(self.squares, squares)
         return np.ones(n), squares
 
@@ -171,12 +171,12 @@ class _Ball(StreamGame):
     def _remember(self, columns: Any, entries: Vector, length: float) -> None:
         if not self.spread > 0.0:
             return
-        self.base = 1.0 / (4.0 * self.spread)
-        factors = np.where(columns >= 0, -2.0 * length / (entries * self.width), 0.0) * self.base
+        base = self.past.base = 1.0 / (4.0 * self.spread)
+        factors = np.where(columns >= 0, -2.0 * length / (entries * self.width), 0.0) * base
         offset = 0.0
         if self.sketch is None and columns[0] >= 0:
             offset = -float(self.o[columns] @ factors)
-        self.remember(columns, factors, offset + length * self.base)
+        self.remember(columns, factors, offset + length * base)
 
     def drawn(self, rows: list[tuple[Rows, float]]) -> None:
         if self.sketch is not None:
@@ -223,5 +223,5 @@ class _Ball(StreamGame):
             combine(rows, own, x)
             combine(rows, weights, c)
             moment += float(weights @ norms(rows) ** 2)
-            self.reads += Reads(certificate=int(lengths(rows).sum()))
+            self.reads += Reads(certificate=stored(rows))
         self.bounds.dual(max(0.0, moment - float(c @ c)), self.weights())

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from skimlearn.data._stream_blocks import Block
 from skimlearn.data.ledger import Reads
-from skimlearn.data.rows import Rows, combine, lengths, norms, responses
+from skimlearn.data.rows import Rows, combine, norms, responses, stored
 from skimlearn.data.stream import as_stream
 from skimlearn.result import StreamResult
 from skimlearn.sampling.alias import AliasTable
 from skimlearn.sampling.sketches import CountSketch
-from skimlearn.solvers._limits import Limits
+from skimlearn.solvers._limits import Limits, as_count
 from skimlearn.solvers._margin_bounds import as_labels
-from skimlearn.solvers._stream_game import StreamGame, as_count
+from skimlearn.solvers._stream_game import StreamGame
 
 __all__ = ["stream_margin"]
 
@@ -200,6 +200,6 @@ class _Margin(StreamGame):
             rows, both = self.combination(first, block, parts, self.shares())
             for out, weights in zip((x, s), both, strict=True):
                 combine(rows, weights, out)
-            self.reads += Reads(certificate=int(lengths(rows).sum()))
+            self.reads += Reads(certificate=stored(rows))
         self.bounds.upper, self.bounds.failure = math.inf, 0.0  # a proof takes its place
         self.bounds.dual(float(np.linalg.norm(s)) / self.steps, self.weights())

@@ -23,6 +23,7 @@ set selection using second order information for training support vector machine
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,9 +134,9 @@ class _WorkingSet(Passes):
         self.c: Vector | None = None  # A x
         self.gap = math.inf
 
+    @abstractmethod
     def judge(self, x: Vector, c: Vector, p: Vector) -> float:
         """Improve the bounds by x = A'p and c = A x; return the gap of the squared problem."""
-        raise NotImplementedError
 
     def fallback(self) -> tuple[Vector, float, Vector]:
         return np.zeros(self.shape[1]), 0.0, self.sides.uniform() if self.p is None else self.p
