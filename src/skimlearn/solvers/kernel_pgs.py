@@ -37,7 +37,7 @@ from skimlearn.result import Result
 from skimlearn.solvers._kernel_run import Callback
 from skimlearn.solvers._kernel_visits import KernelVisits, Vector, visit_all
 from skimlearn.solvers._limits import Limits
-from skimlearn.solvers._stochastic import check_slope
+from skimlearn.solvers._step_sizes import check_slope
 
 __all__ = ["kernel_pegasos", "kernel_pgs"]
 

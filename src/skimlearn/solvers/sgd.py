@@ -41,12 +41,8 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._run import Callback, Order, Run, Start, Vector
-from skimlearn.solvers._stochastic import (
-    Stochastic,
-    check_sampling,
-    check_slope,
-    shift,
-)
+from skimlearn.solvers._step_sizes import check_slope, shift
+from skimlearn.solvers._stochastic import Stochastic, check_sampling
 
 __all__ = ["Settings", "solve"]
 
