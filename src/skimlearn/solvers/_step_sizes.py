@@ -23,12 +23,14 @@ def squared_reach(
     exponent: float,
     rng: np.random.Generator,
     mean: Vector | None = None,
+    products: Vector | None = None,
 ) -> float:
     """The largest m_i (||x_i||_q^2 + 1): how far one step can move a prediction.
 
     With a mean, the lengths are those of the rows without it (q = 2). It takes a pass over the
-    rows, unless the lengths are known. Where that is too much for the limit of reads, it is twice
-    the largest of some rows, drawn at random for a tenth of what is left.
+    rows, unless the lengths are known; ``products`` then gets <mean, row i> of all rows. Where that
+    is too much for the limit of reads, it is twice the largest of some rows, drawn at random for a
+    tenth of what is left.
     """
     safety, weights, rows = 1.0, problem.weights, problem.rows
     known = problem.squares is not None and exponent == 2.0 and mean is None
@@ -37,6 +39,7 @@ def squared_reach(
         if mean is not None:
             ledger.pass_over()
     else:
+        products = None
         few = rng.permutation(problem.n)
         affordable = np.cumsum(ledger.lengths[few]) <= 0.1 * ledger.left
         chosen, safety = few[affordable], 2.0
@@ -47,12 +50,12 @@ def squared_reach(
     with np.errstate(over="ignore"):
         reaches = squares + 1.0
         if mean is not None:
-            products = np.empty(len(squares))
+            products = np.empty(len(squares)) if products is None else products
             responses(rows, mean, products)
-            products *= -2.0
-            products += squares
-            products += mean @ mean
-            reaches = np.maximum(products, 0.0, out=products)
+            reaches = -2.0 * products
+            reaches += squares
+            reaches += mean @ mean
+            reaches = np.maximum(reaches, 0.0, out=reaches)
             reaches += 1.0
         reaches *= weights
         reach = float(reaches.max(initial=1.0))
@@ -70,6 +73,7 @@ def shift(
     rng: np.random.Generator,
     exponent: float = 2.0,
     mean: Vector | None = None,
+    products: Vector | None = None,
 ) -> float:
     """How many steps to start ahead, so that the first steps are no longer than is safe.
 
@@ -79,7 +83,8 @@ def shift(
     curvature = problem.loss.curvature()
     if not math.isfinite(curvature):
         curvature = 1.0
-    return curvature * squared_reach(problem, ledger, exponent, rng, mean) / problem.alpha
+    reach = squared_reach(problem, ledger, exponent, rng, mean, products)
+    return curvature * reach / problem.alpha
 
 
 def typical_shift(problem: Problem) -> float:
