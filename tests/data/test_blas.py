@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from skimlearn import LinearClassifier
 from skimlearn.data.blas import WIDE, linalg, one_thread, one_thread_for
 from skimlearn.data.inspection import as_rows
+from skimlearn.solvers import sgd
 
 
 def threads():
@@ -120,5 +121,21 @@ def test_a_fit_holds_it(classes, held):
     assert all(one == {held} for one in seen)
     seen.clear()
     model.fit(sp.csr_array(np.where(X > 0.0, X, 0.0)), y)
+    assert seen
+    assert all(one == {1} for one in seen)
+
+
+def test_a_batch_of_a_stream_holds_it(monkeypatch):
+    """Whatever the rows: its steps take no products of matrices."""
+    seen = []
+    move = sgd.Sgd.move
+
+    def watched(self, order):
+        seen.append(threads())
+        move(self, order)
+
+    monkeypatch.setattr(sgd.Sgd, "move", watched)
+    X, y = np.random.default_rng(0).normal(size=(60, WIDE)), np.arange(60) % 2
+    LinearClassifier(solver="casgd").partial_fit(X, y)
     assert seen
     assert all(one == {1} for one in seen)

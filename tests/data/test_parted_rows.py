@@ -53,6 +53,18 @@ def test_few_rare_columns_stay_where_they_are():
     assert rare_columns(Dense(rows_of([0.08] * 4, n=1000)), often) is None
 
 
+def test_rare_columns_are_sorted_once_for_all_rows_of_a_matrix(monkeypatch):
+    monkeypatch.setattr(kernel_blocks, "WIDE", 30)
+    sorts = []
+    monkeypatch.setattr(kernel_blocks, "turned", lambda rows: sorts.append(0) or turned(rows))
+    X = rows_of(MIXED)
+    K, table = rbf_kernel(X, gamma=0.3), KernelRows(as_rows(X), Gaussian(0.3), cache_bytes=0)
+    for i in (4, 80, 4):
+        np.testing.assert_allclose(table.row(i), K[i], rtol=1e-10)
+    np.testing.assert_allclose(table.weighted(np.ones((1, 2)), np.array([3, 7]))[0], K[3] + K[7])
+    assert len(sorts) == 90 // 30
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32])
 def test_values_and_sums_of_a_kernel(form, threads, monkeypatch):

@@ -46,6 +46,28 @@ def test_the_inner_iterations_are_those_of_a_textbook(loss, bias):
         assert method.gained == pytest.approx(-0.5 * (g @ point), rel=1e-9)
 
 
+@pytest.mark.pure_python
+def test_a_free_bias_is_damped_in_the_model_alone_that_needs_it():
+    """Far from all targets no row bends; the models after that one are those of the problem."""
+    X, y = make_data("absolute", 60, 8, offset=0.2)
+    problem = make("absolute", X, y + 100.0, bias="free", alpha=0.01)
+    method = newton_cg.NewtonCg(problem, Ledger(problem.rows), Start(np.zeros(8), 0.0))
+    flat = bent = 0
+    for _ in range(40):
+        method.visit(np.arange(problem.n))
+        if method.fresh or method.iterations > 0:
+            continue  # there is no new model
+        bends = method.bends.sum()
+        flat, bent = flat + (bends == 0.0), bent + (bends > 0.0)
+        w, b = method.x[:-1], method.x[-1]
+        assert method.residual[-1] == pytest.approx(method.term.new_a.mean(), rel=1e-10, abs=1e-14)
+        assert method.diagonal[-1] == pytest.approx(bends, rel=1e-10) or bends == 0.0
+        primal = np.abs(X @ w + b - problem.y).mean() + 0.5 * problem.alpha * (w @ w)
+        assert method.value == pytest.approx(primal, rel=1e-10)
+    assert flat
+    assert bent > 1
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("loss", [*SMOOTH, *KINKED])
@@ -102,6 +124,16 @@ def test_a_start_at_the_answer_is_certified_at_once():
     again = newton_cg.solve(problem, Budget(gap=1e-6), start=Start(first.x, first.bias))
     assert again.status is Status.CONVERGED
     assert again.epochs <= 2
+
+
+@pytest.mark.parametrize("loss", ["absolute", "epsilon_insensitive"])
+def test_a_start_far_from_all_targets_does_not_stall(loss):
+    X, y = make_data(loss, 300, 20, offset=0.2)
+    problem = make(loss, X, y + 100.0, bias="free", alpha=0.1)
+    budget = Budget(gap=1e-4, epochs=3000)
+    result = newton_cg.solve(problem, budget, start=Start(np.zeros(20), 0.0))
+    assert result.status is Status.CONVERGED
+    assert result.certificate.relative_gap <= 1e-4
 
 
 def test_what_it_cannot_do_is_refused():

@@ -136,6 +136,25 @@ def test_a_free_bias_goes_on_from_its_new_centre(centred):
 
 
 @pytest.mark.pure_python
+def test_products_with_the_mean_are_those_of_the_rows_at_hand():
+    """They are known from the lengths of the rows, or found by the first visits, and then kept."""
+    X, y = make_data("squared", N, D, offset=2.0)
+    problem, mean, order = make("squared", X, y, alpha=ALPHA), X.mean(0), make_order(2)
+    known = begin(problem, average="mean", centred=True)
+    assert np.allclose(known.products, X @ mean)
+    found = begin(problem, average="mean", centred=True, t0=known.t0)
+    assert np.isnan(found.products).all()
+    for method in (known, found):
+        method.visit(order)
+    assert close(known.answer(), found.answer())
+    assert np.allclose(found.products, X @ mean)
+    other = make("squared", X[: N // 2] + 1.0, y[: N // 2], alpha=ALPHA)
+    known.take(other, Ledger(other.rows))
+    known.visit(make_order(1, N // 2))
+    assert np.allclose(known.products, (X[: N // 2] + 1.0) @ mean)
+
+
+@pytest.mark.pure_python
 def test_dual_variables_of_the_visits():
     """Minus the mean slope of each row: in the domain, and the weights are theirs."""
     X, y = make_data("hinge", 20, 3)

@@ -35,6 +35,7 @@ Pair = tuple[Vector, Vector]
 Use = Callable[[slice, slice, Array], None]
 Left = Rows | Parted
 Columns = Rows | Turned
+Parts = list[tuple[slice, Columns]]  # all columns, as many at a time as a piece has
 
 HIGH, WIDE = 1024, 512  # rows and columns of a piece
 SPARSE = 2**20  # entries of sparse rows that are columns of a piece
@@ -73,9 +74,15 @@ def weighted(
 
 
 def weighted_sums(
-    kernel: Kernel, weights: Array, left: Left, right: Left, pair: Pair, threads: int
+    kernel: Kernel,
+    weights: Array,
+    left: Left,
+    right: Left,
+    pair: Pair,
+    threads: int,
+    parts: Parts | None = None,
 ) -> Vector:
-    """The same for rows whose squared lengths are known."""
+    """The same for rows whose squared lengths are known, and perhaps the columns of pieces."""
     out = np.zeros((len(weights), right.shape[0]))
     largest = float(np.abs(weights).max(initial=0.0))  # float32 has no room for tiny numbers
     if largest == 0.0:
@@ -85,7 +92,7 @@ def weighted_sums(
     def use(some: slice, part: slice, piece: Array) -> None:
         out[:, part] += scaled[:, some] @ piece
 
-    for_pieces(kernel, left, right, pair, use, threads)
+    for_pieces(kernel, left, right, pair, use, threads, parts)
     out *= largest
     return out
 
@@ -97,16 +104,18 @@ def for_pieces(
     pair: Pair,
     use: Use,
     threads: int,
+    parts: Parts | None = None,
     ahead: int | None = None,
 ) -> None:
     """Hand the values of the kernel on, a piece at a time, with its rows and columns.
 
-    With ``ahead`` row i is also column ahead + i, and pieces beyond that are left out. Pieces of
-    different columns are handed on side by side. Each thread works alone: threads of BLAS, which
+    ``parts`` has the columns of right, if they are at hand. With ``ahead`` row i is also column
+    ahead + i, and pieces beyond that are left out. Pieces of different columns are handed on side
+    by side. Each thread works alone: threads of BLAS, which
     wait for each other at every product, are slow as soon as others use the machine. (They are held
     if the main thread is at work; see `skimlearn.data.blas`.)
     """
-    dtype, parts = right.values.dtype, list(columns_of(right))
+    dtype, wide = right.values.dtype, columns_of(right) if parts is None else parts
 
     def compute(some: slice, values: Any, part: slice, columns: Columns) -> None:
         if isinstance(columns, Dense):
@@ -123,37 +132,33 @@ def for_pieces(
         use(some, part, piece)
 
     with one_thread():
-        if threads == 1 or len(parts) == 1:
+        if threads == 1 or len(wide) == 1:
             for some, values in written(left, right):
-                for part, columns in below(parts, some, ahead):
+                for part, columns in below(wide, some, ahead):
                     compute(some, values, part, columns)
             return
         with ThreadPoolExecutor(threads) as pool:
             for some, values in written(left, right):
-                needed = below(parts, some, ahead)
+                needed = below(wide, some, ahead)
                 list(pool.map(lambda p, s=some, v=values: compute(s, v, *p), needed))
 
 
-def below(
-    parts: list[tuple[slice, Columns]], some: slice, ahead: int | None
-) -> list[tuple[slice, Columns]]:
+def below(parts: Parts, some: slice, ahead: int | None) -> Parts:
     """The parts that hold columns up to the last of some rows."""
     if ahead is None:
         return parts
     return [(part, columns) for part, columns in parts if part.start < ahead + some.stop]
 
 
-def columns_of(right: Left) -> Iterator[tuple[slice, Columns]]:
-    """As many rows at a time as are columns of a piece."""
+def columns_of(right: Left) -> Parts:
+    """As many rows at a time as are columns of a piece; rare columns are sorted for it."""
     if isinstance(right, Csr):
-        yield from pieces(right, SPARSE)
-        return
-    for first in range(0, right.shape[0], WIDE):
-        part = slice(first, min(first + WIDE, right.shape[0]))
-        if isinstance(right, Parted):
-            yield part, turned(some_of(right, part))
-        else:
-            yield part, Dense(right.values[part])
+        return list(pieces(right, SPARSE))
+    n = right.shape[0]
+    parts = [slice(first, min(first + WIDE, n)) for first in range(0, n, WIDE)]
+    if isinstance(right, Parted):
+        return [(part, turned(some_of(right, part))) for part in parts]
+    return [(part, Dense(right.values[part])) for part in parts]
 
 
 def written(rows: Left, right: Left) -> Iterator[tuple[slice, Any]]:

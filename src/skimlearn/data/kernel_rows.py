@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import OrderedDict
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from skimlearn import _jit
 from skimlearn.data.kernel_blocks import (
     Left,
+    Parts,
     Use,
     below,
     blocks_of,
@@ -146,9 +148,21 @@ class KernelRows:
         self._kept = np.empty((self._most, self.n), self.dtype)  # takes memory when written to
         self._slots: OrderedDict[int, int] = OrderedDict()  # row and place, the oldest first
 
+    @functools.cached_property
+    def columns(self) -> Parts:
+        """All rows, as columns of pieces: to sort them takes longer than a row of the matrix."""
+        return columns_of(self.parts)
+
     def _take(self, chosen: Chosen) -> Left:
         parts = self.parts
         return some_of(parts, chosen) if isinstance(parts, Parted) else take(parts, chosen)
+
+    def _right(self, others: Chosen | None) -> tuple[Left, Vector, Parts]:
+        """Some rows or all, their squared lengths, and the columns of pieces."""
+        if others is None:
+            return self.parts, self.squares, self.columns
+        right = self._take(others)
+        return right, self.squares[others], columns_of(right)
 
     def cost(self, count: int, others: Chosen | None = None) -> int:
         """Stored entries that are read for so many rows with some others, or all."""
@@ -172,8 +186,7 @@ class KernelRows:
 
     def among(self, chosen: Chosen, others: Chosen | None = None) -> Array:
         """k of some rows with some others, or all, as (chosen, other)."""
-        right = self.parts if others is None else self._take(others)
-        squares = self.squares if others is None else self.squares[others]
+        right, squares, parts = self._right(others)
         out = np.empty((len(chosen), right.shape[0]), self.dtype)
         pair = self.squares[chosen], squares
 
@@ -181,7 +194,7 @@ class KernelRows:
             out[some, part] = piece
 
         self._count(len(chosen), others)
-        for_pieces(self.kernel, self._take(chosen), right, pair, use, self.threads)
+        for_pieces(self.kernel, self._take(chosen), right, pair, use, self.threads, parts)
         return out
 
     def hand_on(self, chosen: Chosen, others: Chosen, use: Use) -> None:
@@ -191,11 +204,7 @@ class KernelRows:
         several threads, for different columns; pieces hold some values beyond the diagonal, too.
         """
         left, right = self._take(chosen), self._take(others)
-        ahead, parts, wide = (
-            len(others) - len(chosen),
-            list(columns_of(right)),
-            self.lengths[others],
-        )
+        ahead, parts, wide = len(others) - len(chosen), columns_of(right), self.lengths[others]
         reads, values = 0, 0
         for some in blocks_of(left):
             for part, _ in below(parts, some, ahead):
@@ -203,16 +212,15 @@ class KernelRows:
                 values += (some.stop - some.start) * (part.stop - part.start)
         self._book(reads, values)
         pair = self.squares[chosen], self.squares[others]
-        for_pieces(self.kernel, left, right, pair, use, self.threads, ahead)
+        for_pieces(self.kernel, left, right, pair, use, self.threads, parts, ahead)
 
     def weighted(self, weights: Array, chosen: Chosen, others: Chosen | None = None) -> Vector:
         """sum over chosen i of weights_ki k(i, j), as (k, j) for all rows j, or some others."""
-        right = self.parts if others is None else self._take(others)
-        squares = self.squares if others is None else self.squares[others]
+        right, squares, parts = self._right(others)
         self._count(len(chosen), others)
         pair = self.squares[chosen], squares
         left = self._take(chosen)
-        return weighted_sums(self.kernel, weights, left, right, pair, self.threads)
+        return weighted_sums(self.kernel, weights, left, right, pair, self.threads, parts)
 
     def knows(self, i: int) -> bool:
         """Whether row i of the matrix is at hand."""

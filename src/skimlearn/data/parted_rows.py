@@ -43,7 +43,7 @@ class Turned(NamedTuple):
 
     values: Array
     heads: NDArray[np.int64]  # where the entries of each rare column begin
-    lines: NDArray[np.int64]  # the row of each entry
+    lines: NDArray[np.uint32]  # the row of each entry
     entries: Array
 
     @property
@@ -99,7 +99,7 @@ def turned(rows: Parted) -> Turned:
     inside = slice(int(starts[0]), int(starts[-1]))
     columns = rare.columns[inside]
     order = np.argsort(columns, kind="stable")
-    lines = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    lines = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
     heads = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=rare.width))])
     return Turned(rows.values, heads, lines[order], rare.values[inside][order])
 

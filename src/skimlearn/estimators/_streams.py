@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.certificates import mean_loss
+from skimlearn.data.blas import one_thread
 from skimlearn.data.stream import as_stream
 from skimlearn.estimators._base import LinearModel, summary
 from skimlearn.estimators._checks import seeds
@@ -66,10 +67,11 @@ class Streams(LinearModel, ABC):
     def _learn(self, problems: list[Problem]) -> Learned:
         """Let every stream learn from its problem of a batch."""
         seed = self._stream_rng.integers(2**63)  # one order of visits for all streams
-        scores = [
-            stream.learn(problem, np.random.default_rng(seed))
-            for stream, problem in zip(self._streams or [], problems, strict=True)
-        ]
+        with one_thread():  # steps take products of two vectors at most
+            scores = [
+                stream.learn(problem, np.random.default_rng(seed))
+                for stream, problem in zip(self._streams or [], problems, strict=True)
+            ]
         self.n_rows_seen_ += problems[0].n
         return problems, scores
 

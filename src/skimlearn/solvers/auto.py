@@ -46,13 +46,8 @@ from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import column_descent, dual, newton, newton_cg, pgs, sgd
 from skimlearn.solvers._run import Callback, Run, Start
-from skimlearn.solvers._stochastic import (
-    Stochastic,
-    is_safe,
-    shift,
-    slope_is_bounded,
-    typical_shift,
-)
+from skimlearn.solvers._step_sizes import is_safe, shift, slope_is_bounded, typical_shift
+from skimlearn.solvers._stochastic import Stochastic
 
 __all__ = ["solve"]
 

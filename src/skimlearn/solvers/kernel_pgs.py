@@ -35,7 +35,7 @@ from skimlearn.formulas.losses import Loss
 from skimlearn.problem import Problem
 from skimlearn.result import Result
 from skimlearn.solvers._kernel_visits import KernelVisits, Options, Vector, visit_all
-from skimlearn.solvers._stochastic import check_slope
+from skimlearn.solvers._step_sizes import check_slope
 
 __all__ = ["kernel_pegasos", "kernel_pgs"]
 

@@ -106,6 +106,7 @@ class NewtonCg(Method):
         self.ridge = np.full(2, problem.alpha)  # of the weights, and of the bias
         if problem.bias != "regularized":
             self.ridge[1] = 0.0
+        self.damping = 0.0  # of a free bias, in the model at x alone
         self.fresh = True  # whether there is no model at x yet
         self.iterations, self.gained, self.fall = 0, 0.0, 0.0
         self.value, self.first = math.inf, 0.0
@@ -130,7 +131,7 @@ class NewtonCg(Method):
     def _expand(self) -> None:
         """The model at x: gradient, bends, and the diagonal of the Hessian."""
         problem, d = self.problem, self.problem.d
-        self.fresh = False
+        self.fresh, self.damping = False, 0.0
         self.iterations, self.gained = 0, 0.0
         self.residual[:d], self.residual[d] = self.ridge[0] * self.x[:d], self.ridge[1] * self.x[d]
         self.diagonal[:d], self.diagonal[d] = self.ridge
@@ -154,7 +155,7 @@ class NewtonCg(Method):
         elif problem.bias == "free":  # where no row bends, nothing does along the bias
             farthest = 10.0 * (1.0 + abs(self.x[d]) + float(np.abs(self.z).max()))
             least = abs(self.residual[d]) / farthest
-            self.ridge[1] = max(least - self.diagonal[d], 0.0)
+            self.damping = max(least - self.diagonal[d], 0.0)
             self.diagonal[d] = max(self.diagonal[d], least, 1e-300)
         scaled = self.residual / self.diagonal
         self.p[:] = scaled
@@ -165,7 +166,8 @@ class NewtonCg(Method):
 
     def _iterate(self) -> None:
         problem, d = self.problem, self.problem.d
-        self.product[:d], self.product[d] = self.ridge[0] * self.p[:d], self.ridge[1] * self.p[d]
+        np.multiply(self.ridge[0], self.p[:d], out=self.product[:d])
+        self.product[d] = (self.ridge[1] + self.damping) * self.p[d]
         _multiply(problem.rows, self.bends, self.p, self.along, self.product)
         if problem.bias == "none":
             self.product[d] = 0.0

@@ -34,13 +34,8 @@ from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._mirror import settle, settle_all
 from skimlearn.solvers._run import Options, Order, Run, Start, Vector, row_lengths
-from skimlearn.solvers._stochastic import (
-    Stochastic,
-    check_batch_size,
-    check_sampling,
-    check_slope,
-    first_step,
-)
+from skimlearn.solvers._step_sizes import check_slope, first_step
+from skimlearn.solvers._stochastic import Stochastic, check_batch_size, check_sampling
 
 __all__ = ["Settings", "solve"]
 

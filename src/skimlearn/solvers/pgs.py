@@ -39,13 +39,8 @@ from skimlearn.solvers._mirror import (
     settle_all,
 )
 from skimlearn.solvers._run import Options, Order, Run, Start, Vector
-from skimlearn.solvers._stochastic import (
-    Stochastic,
-    check_batch_size,
-    check_sampling,
-    check_slope,
-    first_step,
-)
+from skimlearn.solvers._step_sizes import check_slope, first_step
+from skimlearn.solvers._stochastic import Stochastic, check_batch_size, check_sampling
 
 __all__ = ["Settings", "solve"]
 

@@ -9,7 +9,7 @@ costs the stored entries of its row and nothing else:
 
 The sum of all iterates is -(h v - u) / alpha, h_t = sum 1 / (j + t0), u_t = sum h_{j-1} g_j x_j.
 The centred version runs on x_i - mean without forming it: <mean, x_i> is one more sparse product,
-and the answer, free of the mean, is put together once at the end.
+computed once for each row, and the answer, free of the mean, is put together once at the end.
 
 See Dekel, "Linear learning with sparse data" (2017), Algorithms 1 to 3, the loop of Algorithm 3
 starting at t = 2, the lost line ``u += h g x`` of Algorithm 2 restored, and the shift t0, without
@@ -41,12 +41,8 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers._run import Options, Order, Run, Start, Vector
-from skimlearn.solvers._stochastic import (
-    Stochastic,
-    check_sampling,
-    check_slope,
-    shift,
-)
+from skimlearn.solvers._step_sizes import check_slope, shift
+from skimlearn.solvers._stochastic import Stochastic, check_sampling
 
 __all__ = ["Settings", "solve"]
 
@@ -132,6 +128,7 @@ class Sgd(Stochastic):
         if settings.centred:
             ledger.pass_over()
             combine(problem.rows, problem.weights / problem.n, self.mean)
+        self.products = self._no_products(problem)
         self.t0 = self.safe() if settings.t0 is None else float(settings.t0)
         self.theta = 1.0 + float(self.mean @ self.mean)
         self.v, self.state = np.zeros(problem.d), np.zeros(8)
@@ -147,15 +144,28 @@ class Sgd(Stochastic):
                 self.state[BETA] = self.state[R] = -problem.alpha * self.t0 * start.b
 
     def safe(self) -> float:
-        mean = self.mean if len(self.mean) else None
-        return shift(self.problem, self.ledger, self.rng, mean=mean)
+        if not len(self.mean):
+            return shift(self.problem, self.ledger, self.rng)
+        return shift(self.problem, self.ledger, self.rng, 2.0, self.mean, self.products)
+
+    def take(self, problem: Problem, ledger: Ledger) -> None:
+        self.products = self._no_products(problem)
+        super().take(problem, ledger)
+
+    def release(self) -> None:
+        super().release()
+        del self.products
+
+    def _no_products(self, problem: Problem) -> Vector:
+        """Of each row, <mean, row>, once it is known."""
+        return np.full(problem.n if len(self.mean) else 0, np.nan)
 
     def move(self, order: Order) -> None:
         problem = self.problem
         _sgd(
             problem.rows, problem.y, problem.weights, problem.loss, problem.alpha,
             problem.bias != "none", self.centre, self.t0, order,
-            self.mean if self.theta > 1.0 else self.mean[:0], self.theta,
+            self.mean, self.products if self.theta > 1.0 else self.products[:0], self.theta,
             self.v, self.u, self.pulls, self.scores, self.state,
         )  # fmt: skip
         self.centres += self.centre * len(order)
@@ -206,11 +216,12 @@ class Sgd(Stochastic):
 
 @kernel
 def _sgd(
-    rows, y, m, loss, alpha, has_bias, centre, t0, order, mean, theta, v, u, pulls, scores, state
+    rows, y, m, loss, alpha, has_bias, centre, t0, order, mean, products, theta,
+    v, u, pulls, scores, state,
 ):  # fmt: skip
     a, beta, c, h = state[A], state[BETA], state[C], state[H]
     z, r, s, t = state[Z], state[R], state[S], state[STEPS]
-    centred, averaged, scored = len(mean) > 0, len(u) > 0, len(scores) > 0
+    centred, averaged, scored = len(products) > 0, len(u) > 0, len(scores) > 0
     for at in range(len(order)):
         i = order[at]
         soon = look_ahead(rows, order, at)
@@ -218,7 +229,11 @@ def _sgd(
         prefetch_line(m, soon)
         prefetch_line(pulls, soon)
         scale = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
-        q = dot(rows, i, mean) if centred else 0.0
+        q = 0.0
+        if centred:
+            if np.isnan(products[i]):
+                products[i] = dot(rows, i, mean)
+            q = products[i]
         p = centre - (dot(rows, i, v) + r - a * q) * scale
         if scored:
             scores[i] = p
