@@ -213,11 +213,19 @@ def middle_bias(problem: Problem, z: Vector, b: float) -> float:
 
 @kernel
 def _mean_loss(loss, z, b, y, m):
-    total = 0.0
-    for i in range(len(z)):
-        if m[i] > 0.0:
-            total += m[i] * loss.value(z[i] + b, y[i])
+    total = _sum_of_losses(loss, z, b, y, m)
+    if math.isnan(total):  # rows of weight 0 may be infinitely wrong
+        kept = m > 0.0
+        total = _sum_of_losses(loss, z[kept], b, y[kept], m[kept])
     return total / len(z)
+
+
+@kernel
+def _sum_of_losses(loss, z, b, y, m):
+    total = 0.0
+    for i in range(len(z)):  # without branches: it runs on vectors
+        total += m[i] * loss.value(z[i] + b, y[i])
+    return total
 
 
 @kernel
@@ -266,11 +274,19 @@ def _balance(a, m):
 
 @kernel
 def _mean_slope(loss, z, b, y, m):
-    total = 0.0
-    for i in range(len(z)):
-        if m[i] > 0.0:
-            total += m[i] * loss.slope(z[i] + b, y[i])
+    total = _sum_of_slopes(loss, z, b, y, m)
+    if math.isnan(total):  # rows of weight 0 may be infinitely wrong
+        kept = m > 0.0
+        total = _sum_of_slopes(loss, z[kept], b, y[kept], m[kept])
     return total / len(z)
+
+
+@kernel
+def _sum_of_slopes(loss, z, b, y, m):
+    total = 0.0
+    for i in range(len(z)):  # without branches: it runs on vectors
+        total += m[i] * loss.slope(z[i] + b, y[i])
+    return total
 
 
 @kernel
