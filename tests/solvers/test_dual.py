@@ -233,3 +233,17 @@ def test_step_sizes_on_paper():
     method = begin(make("hinge", X, y, bias="regularized", alpha=ALPHA, p=1.0, radius=math.pi))
     expected = (np.abs(X).max(axis=1) ** 2 + 1) / (ALPHA * N)
     np.testing.assert_allclose(method.h, expected, rtol=1e-12)
+
+
+def test_few_rows_are_sorted_into_the_order_in_which_many_are_counted(monkeypatch):
+    rng = np.random.default_rng(3)
+    keys = rng.integers(2**32, size=5000, dtype=np.uint32)
+    keys[100:200] = keys[0]  # rows of one cell stay in their order
+    chosen = np.sort(rng.choice(5000, 300, replace=False)).astype(np.uint32)
+    orders = []
+    for few in (0, 2**32):
+        monkeypatch.setattr(dual, "FEW", few)
+        orders.append(dual._shuffled(chosen, keys, np.uint32(2**31 + 12345)))
+    assert orders[0].dtype == orders[1].dtype == chosen.dtype
+    assert orders[0].tolist() == orders[1].tolist()
+    assert sorted(orders[0].tolist()) == chosen.tolist() != orders[0].tolist()

@@ -208,7 +208,7 @@ class Newton(Method):
     def _whole_step(self, direction: Vector, own: float, begin: float) -> Vector | None:
         """Go all the way, unless the slope there says that it is too far; else what it changes.
 
-        One reading of the rows tells the responses there, and what the next step begins with.
+        With the responses there comes what the next step begins with.
         """
         problem, d, along = self.problem, self.problem.d, np.empty(self.problem.n)
         self.ledger.pass_over()
@@ -217,6 +217,8 @@ class Newton(Method):
             return along
         far = self.w + direction[:d], self.b + float(direction[d])
         answer, a, theta = certificates.looked_at(problem, *far)
+        if problem.loss.searches:  # it takes two readings
+            self.ledger.visit(a * problem.weights != 0.0)
         end = problem.alpha * float(direction[:d] @ (answer.w - theta))
         end += float(direction[d]) * (own * answer.b - float(problem.weights @ a) / problem.n)
         if not end <= ENDS * abs(begin):
