@@ -277,6 +277,23 @@ def test_gap_at_the_exact_answer_of_ridge_regression():
     assert abs(answer.value - bound.value) < 1e-14
 
 
+@pytest.mark.pure_python
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("bias", ["none", "regularized"])
+def test_one_reading_tells_the_answer_its_slopes_and_their_vector(loss, bias):
+    problem = make(loss, "l2", bias, WEIGHTS)
+    w, b = np.array([0.3, -0.2, 0.5]), 0.1
+    one = certificates.primal(problem, w, b)
+    a = certificates.slopes(problem, one)
+    bound = certificates.dual(problem, a)
+    answer, found, theta = certificates.looked_at(problem, w, b)
+    assert (answer.b, answer.value) == pytest.approx((one.b, one.value), rel=1e-14)
+    np.testing.assert_allclose(answer.z, one.z, rtol=1e-13)
+    np.testing.assert_allclose(found, a, rtol=1e-12)
+    np.testing.assert_allclose(theta, bound.theta, rtol=1e-12)
+    assert certificates.regularized(problem, w, b)[1].value == pytest.approx(bound.value, rel=1e-11)
+
+
 # ------------------------------------------------------------------------------------- weights
 
 

@@ -5,6 +5,7 @@ Each function is written twice: as plain Python, and as machine code for kernels
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-__all__ = ["bit_count", "find_marks", "leading_zeros", "trailing_zeros", "wide_product"]
+__all__ = [
+    "bit_count",
+    "find_marks",
+    "leading_zeros",
+    "power_of_two",
+    "trailing_zeros",
+    "wide_product",
+]
 
 WORD, DOUBLE_WORD = ir.IntType(64), ir.IntType(128)
 CERTAIN = ir.Constant(ir.IntType(1), 0)  # a word of zeros has 64 of them
@@ -122,3 +130,26 @@ def _wide_product(_typing: Any, a: Any, b: Any) -> Any:
 @overload(wide_product, strict=False)
 def _wide_product_type(a: Any, b: Any) -> Any:
     return lambda a, b: _wide_product(a, b)
+
+
+def power_of_two(k: Any) -> Any:
+    """2^k for a whole number from -1074 to 1023, given as a float."""
+    return math.ldexp(1.0, int(k)) if k == k else k
+
+
+@intrinsic
+def _power_of_two(_typing: Any, k: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = builder.fptosi(arguments[0], WORD)
+        biased = builder.add(number, ir.Constant(WORD, 1023))
+        normal = builder.shl(biased, ir.Constant(WORD, 52))
+        small = builder.shl(ir.Constant(WORD, 1), builder.add(number, ir.Constant(WORD, 1074)))
+        is_normal = builder.icmp_signed(">", biased, ir.Constant(WORD, 0))
+        return builder.bitcast(builder.select(is_normal, normal, small), ir.DoubleType())
+
+    return types.float64(types.float64), generate
+
+
+@overload(power_of_two, strict=False)
+def _power_of_two_type(k: Any) -> Any:
+    return lambda k: _power_of_two(k)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import combine_weighted, responses
+from skimlearn.data.rows import add, combine_weighted, dot, responses
 from skimlearn.formulas.losses import is_ours
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
@@ -30,6 +30,7 @@ __all__ = [
     "best_bias",
     "dual",
     "feasible",
+    "looked_at",
     "primal",
     "regularized",
     "slopes",
@@ -68,8 +69,29 @@ def regularized(problem: Problem, w: Vector, b: float = 0.0) -> tuple[Primal, Du
     >>> answer.value, bound.value
     (0.625, 0.5)
     """
-    answer = primal(problem, w, b)
-    return answer, at_slopes(problem, answer, slopes(problem, answer))
+    if problem.bias == "free":
+        answer = primal(problem, w, b)
+        return answer, at_slopes(problem, answer, slopes(problem, answer))
+    answer, a, theta = looked_at(problem, w, b)
+    return answer, at_slopes(problem, answer, a, theta)
+
+
+def looked_at(problem: Problem, w: Vector, b: float) -> tuple[Primal, Vector, Vector]:
+    """An answer, its `slopes` and their dual vector; the bias is not free.
+
+    Slopes that cost little are found while a row is at hand, so that it is read once. Those of a
+    loss without closed forms take longer one by one than a second reading.
+    """
+    b = 0.0 if problem.bias == "none" else b
+    scale, theta = 1.0 / (problem.alpha * problem.n), np.zeros(problem.d)
+    if problem.loss.searches:
+        answer = primal(problem, w, b)
+        a = slopes(problem, answer)
+        combine_weighted(problem.rows, a, problem.weights, scale, theta)
+        return answer, a, theta
+    z, a = np.empty(problem.n), np.empty(problem.n)
+    _look(problem.rows, problem.loss, w, b, problem.y, problem.weights, scale, z, a, theta)
+    return primal(problem, w, b, z), a, theta
 
 
 def primal(problem: Problem, w: Vector, b: float = 0.0, z: Vector | None = None) -> Primal:
@@ -213,11 +235,19 @@ def middle_bias(problem: Problem, z: Vector, b: float) -> float:
 
 @kernel
 def _mean_loss(loss, z, b, y, m):
-    total = 0.0
-    for i in range(len(z)):
-        if m[i] > 0.0:
-            total += m[i] * loss.value(z[i] + b, y[i])
+    total = _sum_of_losses(loss, z, b, y, m)
+    if math.isnan(total):  # rows of weight 0 may be infinitely wrong
+        kept = m > 0.0
+        total = _sum_of_losses(loss, z[kept], b, y[kept], m[kept])
     return total / len(z)
+
+
+@kernel
+def _sum_of_losses(loss, z, b, y, m):
+    total = 0.0
+    for i in range(len(z)):  # without branches: it runs on vectors
+        total += m[i] * loss.value(z[i] + b, y[i])
+    return total
 
 
 @kernel
@@ -227,6 +257,18 @@ def _mean_conjugate(loss, a, y, m):
         if m[i] > 0.0:
             total += m[i] * loss.conjugate(-a[i], y[i])
     return total / len(a)
+
+
+@kernel
+def _look(rows, loss, w, b, y, m, scale, z, a, theta):
+    """Responses, dual variables and what these make of the rows, while each row is at hand."""
+    for i in range(len(z)):
+        z[i] = dot(rows, i, w)
+        low, high = loss.dual_bounds(y[i])
+        a[i] = min(max(-loss.slope(z[i] + b, y[i]), low), high)
+        c = a[i] * m[i] * scale
+        if c != 0.0:
+            add(rows, i, c, theta)
 
 
 @kernel
@@ -266,11 +308,19 @@ def _balance(a, m):
 
 @kernel
 def _mean_slope(loss, z, b, y, m):
-    total = 0.0
-    for i in range(len(z)):
-        if m[i] > 0.0:
-            total += m[i] * loss.slope(z[i] + b, y[i])
+    total = _sum_of_slopes(loss, z, b, y, m)
+    if math.isnan(total):  # rows of weight 0 may be infinitely wrong
+        kept = m > 0.0
+        total = _sum_of_slopes(loss, z[kept], b, y[kept], m[kept])
     return total / len(z)
+
+
+@kernel
+def _sum_of_slopes(loss, z, b, y, m):
+    total = 0.0
+    for i in range(len(z)):  # without branches: it runs on vectors
+        total += m[i] * loss.slope(z[i] + b, y[i])
+    return total
 
 
 @kernel

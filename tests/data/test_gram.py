@@ -19,6 +19,20 @@ def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
         np.testing.assert_allclose(
             np.tril(out), expected, rtol=1e-5 if rows.values.itemsize == 4 else 1e-10
         )
-    out = np.zeros((8, 8), order="F")
-    gram._sparse_gram(as_rows(sp.csr_array(X)), c, out)
-    np.testing.assert_allclose(np.tril(out), expected, rtol=1e-10)
+    out = np.zeros((8, 8))
+    gram._sparse_gram(as_rows(sp.csr_array(X)), c, out, c[:0], c[:0])
+    np.testing.assert_allclose(np.triu(out), expected.T, rtol=1e-10)
+
+
+def test_a_combination_of_the_rows_beside_the_sum_of_squares():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 30)) * (rng.random((3000, 30)) < 0.1)
+    c, a = rng.random(3000), rng.normal(size=3000)
+    c[::7] = a[::5] = 0.0
+    expected = np.zeros((31, 31), order="F")
+    gram.gram(as_rows(X), c, expected)
+    for rows in (as_rows(X), as_rows(sp.csr_array(X))):
+        out, total = np.zeros((31, 31), order="F"), np.ones(30)
+        gram.gram(rows, c, out, a, total)
+        np.testing.assert_allclose(np.tril(out), np.tril(expected), rtol=1e-10)
+        np.testing.assert_allclose(total, 1.0 + a @ X, rtol=1e-10)

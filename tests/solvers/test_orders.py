@@ -48,6 +48,22 @@ def test_the_place_of_a_row_does_not_depend_on_the_others(large, monkeypatch):
     np.testing.assert_array_equal(chosen, everything[np.isin(everything, some)])
 
 
+@pure
+@pytest.mark.parametrize("large", [LARGE, 1])
+def test_few_rows_are_sorted_into_the_order_in_which_many_are_counted(large, monkeypatch):
+    monkeypatch.setattr(_orders, "LARGE", large)
+    orders = Orders(5000, rng())
+    orders.keys[100:200] = orders.keys[0]  # rows of one place stay in their order
+    chosen = np.sort(rng(1).choice(5000, 300, replace=False)).astype(np.uint32)
+    found = []
+    for few in (0, 2**32):
+        monkeypatch.setattr(_orders, "FEW", few)
+        found.append(orders.shuffled(chosen, rng(2)))
+    assert found[0].dtype == found[1].dtype == chosen.dtype
+    assert found[0].tolist() == found[1].tolist()
+    assert sorted(found[0].tolist()) == chosen.tolist() != found[0].tolist()
+
+
 def test_rows_of_a_run_are_visited_in_one_pool():
     n = 200_000
     order = Orders(n, rng()).shuffled(np.arange(n), rng(1))

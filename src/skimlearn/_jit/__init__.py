@@ -9,6 +9,8 @@ The rest of skimlearn uses nothing else of numba than what is named here:
     takes as an ordinary argument and calls at full speed (`_formula`);
 `dispatch`
     one name for several loops, picked by the class of the first argument when a kernel is compiled;
+`shared`
+    a function of numbers that kernels and formulas call, and Python too;
 `prefetch_line`, `load_shared`, `store_shared`, `give_way`
     what kernels say to memory and to other threads (`_memory`).
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 import numba
 
-from skimlearn._jit._compile import dispatch, kernel, lean_kernel
+from skimlearn._jit._compile import dispatch, kernel, lean_kernel, shared
 from skimlearn._jit._disk import cache_directory
 from skimlearn._jit._formula import Formula, FormulaType, formula_type
 from skimlearn._jit._memory import give_way, load_shared, prefetch_line, store_shared
@@ -40,6 +42,7 @@ __all__ = [
     "load_shared",
     "numba",
     "prefetch_line",
+    "shared",
     "store_shared",
 ]
 

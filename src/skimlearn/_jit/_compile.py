@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numba
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from skimlearn._jit._disk import CacheOnDemand, cache_directory
 
-__all__ = ["LEAN", "OPTIONS", "dispatch", "kernel", "lean_kernel"]
+__all__ = ["LEAN", "OPTIONS", "dispatch", "kernel", "lean_kernel", "shared"]
 
 # Vectorise sums, but keep nan and inf meaningful. Not "arcp": it turns x / c into x * (1 / c),
 # which is infinite for a subnormal c.
@@ -38,6 +38,12 @@ def lean_kernel(function: Function) -> Function:
     step that hands on a state of many arrays. Whoever calls from Python holds the arrays anyway.
     """
     return _compile(function, LEAN)
+
+
+def shared(function: Function) -> Function:
+    """A function of numbers that kernels and formulas call; in Python it stays as it is."""
+    made: Function = register_jitable(**LEAN)(function)
+    return made
 
 
 def _compile(function: Function, options: dict[str, Any]) -> Function:

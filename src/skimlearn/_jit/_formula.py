@@ -35,6 +35,8 @@ from skimlearn._jit._compile import LEAN, OPTIONS
 
 __all__ = ["Formula", "FormulaType", "formula_type"]
 
+INLINED = ("value", "slope", "bend")  # whatever their length: loops then run on vectors
+
 
 class Formula:
     """Scalar mathematics that a kernel can call: a frozen dataclass of floats, with methods.
@@ -155,6 +157,8 @@ def _expose(kind: type[FormulaType], method: str) -> None:
 
     implementation.__signature__ = _methods[method]  # type: ignore[attr-defined]
     options = LEAN if kind is LeanFormulaType else OPTIONS
+    if method in INLINED:
+        options = {**options, "forceinline": True}
     overload_method(kind, method, jit_options=options, strict=False)(implementation)
 
 

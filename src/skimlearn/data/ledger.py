@@ -80,8 +80,9 @@ class Ledger:
         return lengths(self.rows)
 
     def visit(self, order: NDArray[Any]) -> None:
-        """Count visits to the rows of ``order``."""
-        self.reads += Reads(len(order) * self.width, stored(self.rows, order))
+        """Count visits to the rows of ``order``, or to those of a mask."""
+        count = np.count_nonzero(order) if order.dtype == np.bool_ else len(order)
+        self.reads += Reads(int(count) * self.width, stored(self.rows, order))
 
     @property
     def left(self) -> float:

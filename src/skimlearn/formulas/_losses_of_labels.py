@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from skimlearn.formulas._exponential import decay, log_of_one_and
 from skimlearn.formulas._loss import TINY, Loss
 
 __all__ = ["Hinge", "Log", "SquaredHinge"]
@@ -89,17 +90,17 @@ class Log(Loss):
     labels: ClassVar[bool] = True
 
     def value(self, z, y):
-        return max(0.0, -y * z) + math.log1p(math.exp(-abs(y * z)))
+        return max(0.0, -y * z) + log_of_one_and(decay(abs(y * z)))
 
     def slope(self, z, y):
-        e = math.exp(-abs(y * z))
+        e = decay(abs(y * z))
         return -y * (e if y * z > 0.0 else 1.0) / (1.0 + e)
 
     def curvature(self):
         return 0.25
 
     def bend(self, z, y):
-        e = math.exp(-abs(y * z))  # as in the slope, so that both take one exponential
+        e = decay(abs(y * z))  # as in the slope, so that both take one exponential
         return e / ((1.0 + e) * (1.0 + e))
 
     def dual_bounds(self, y):

@@ -58,10 +58,11 @@ def step_length(
 def _slope_along(loss, a, z, along, step, h, y, m):
     """The derivative of the mean smoothed loss along a direction."""
     total = 0.0
-    for i in range(len(z)):
-        at = z[i] + step * along[i]
-        if m[i] > 0.0 and h > 0.0:
-            total -= m[i] * loss.dual_step(a[i], at, h, y[i]) * along[i]
-        elif m[i] > 0.0:
-            total += m[i] * loss.slope(at, y[i]) * along[i]
+    if h > 0.0:
+        for i in range(len(z)):
+            if m[i] > 0.0:
+                total -= m[i] * loss.dual_step(a[i], z[i] + step * along[i], h, y[i]) * along[i]
+    else:
+        for i in range(len(z)):  # without branches: it runs on vectors
+            total += (m[i] * along[i]) * loss.slope(z[i] + step * along[i], y[i])
     return total / len(z)

@@ -21,6 +21,7 @@ __all__ = ["Orders", "permutation"]
 LARGE = 2**16  # rows: fewer are near the processor anyway
 RUN = 16  # rows of a run
 POOL = 1024  # rows of a pool, up to twice as many
+FEW = 64  # places for a row: with more, rows are sorted rather than counted
 
 
 class Orders:
@@ -46,9 +47,13 @@ class Orders:
     def shuffled(self, chosen: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         """The chosen rows, in ascending order before, in a random one."""
         multiplier = np.uint64(2 * rng.integers(2**31) + 1)
+        shifts = np.uint64(self.bits), np.uint64(self.pool_bits)
+        if FEW * len(chosen) <= 2**self.bits:  # the same order, without a look at every place
+            places = np.empty(len(chosen), dtype=np.int64)
+            _places(chosen, self.keys, self.run_keys, multiplier, shifts, places)
+            return chosen[np.argsort(places, kind="stable")]
         out = np.empty_like(chosen)
         starts = np.zeros(2**self.bits + 1, dtype=chosen.dtype)
-        shifts = np.uint64(self.bits), np.uint64(self.pool_bits)
         _counting_sort(chosen, self.keys, self.run_keys, multiplier, shifts, starts, out)
         return out
 
@@ -68,6 +73,12 @@ def _counting_sort(items, keys, run_keys, multiplier, shifts, starts, out):
         place = _place(i, keys, run_keys, multiplier, shifts)
         out[starts[place]] = i
         starts[place] += 1
+
+
+@kernel
+def _places(items, keys, run_keys, multiplier, shifts, out):
+    for at in range(len(items)):
+        out[at] = _place(items[at], keys, run_keys, multiplier, shifts)
 
 
 @kernel

@@ -102,12 +102,14 @@ class Proximal:
 @kernel
 def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
     """Dual variables of the smoothed loss, and how fast they fall with the response, at least."""
-    for i in range(len(z)):
-        at = z[i] + b
-        if h == 0.0:
+    if h == 0.0:
+        for i in range(len(z)):
+            at = z[i] + b
             slope = loss.slope(at, y[i])
             new[i], bend[i] = -slope, bend_at_least(loss, at, y[i], slope, reach, most)
-            continue
+        return
+    for i in range(len(z)):
+        at = z[i] + b
         tiny = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
         new[i] = loss.dual_step(a[i], at, h, y[i])
         rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])

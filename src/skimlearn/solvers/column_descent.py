@@ -32,7 +32,7 @@ import numpy as np
 
 from skimlearn import certificates
 from skimlearn._jit import kernel
-from skimlearn.certificates import Primal
+from skimlearn.certificates import Dual, Primal
 from skimlearn.data.columns import nonzero_columns
 from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import look_ahead, responses
@@ -180,6 +180,14 @@ class ColumnDescent(Method):
 
     def responses(self) -> Vector | None:
         return self.z.copy() if self.known else None
+
+    def bound(self, answer: Primal) -> Dual:
+        """That of the slopes; long columns are read more quickly than short rows."""
+        problem = self.problem
+        a, theta = certificates.slopes(problem, answer), np.empty(problem.d)
+        self.count_proof(a)
+        responses(self.columns, a * problem.weights / (problem.alpha * problem.n), theta)
+        return certificates.at_slopes(problem, answer, a, theta)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         self.doubt *= 10.0

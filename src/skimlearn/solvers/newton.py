@@ -43,6 +43,7 @@ __all__ = ["Newton", "cost", "solve"]
 GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
 NEAR = 1e-2  # of the value: rows are taken to bend more as long as steps promise more than this
+ENDS = 0.1  # of the slope along a step at its beginning: an end of no more is good enough
 NOISE = 0.4  # times curvature and mean squared length of a row over m: added to alpha for m rows
 
 
@@ -129,7 +130,6 @@ class Newton(Method):
             noise = ENOUGH * problem.d / count
             while not inner.finished and not inner.round_ended and inner.promised > noise:
                 inner.visit(chosen)
-                inner.theta = None
             start = Start(inner.w, inner.b)
             count *= GROWTH
         if start is not None:
@@ -148,24 +148,24 @@ class Newton(Method):
             self.known = True
             if self.smooth and not self.thorough:
                 return  # the answer may be good enough
-        if self.theta is None:
-            self._prox()  # else the check before has done it
+        self._prox()
         own = problem.alpha if problem.bias == "regularized" else 0.0
         gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.term.new_a) / n)
-        if self.theta is None:
-            combine(problem.rows, -m * self.term.new_a / n, gradient[:d])
-            self.ledger.visit(np.flatnonzero(m * self.term.new_a))
-        else:
-            gradient[:d] -= problem.alpha * self.theta
         rough = not self.smooth and not self.thorough
-        if rough and self.term.is_solved(self.z, self.b, gradient, self.goal):
-            self._end_round()
-            return
+        pulls, bends = -m * self.term.new_a / n, m * self.term.bend / n
+        if self.theta is not None:
+            gradient[:d] -= problem.alpha * self.theta
+            pulls = pulls[:0]
+        elif rough:  # the gradient may show that the matrix is not needed
+            combine(problem.rows, pulls, gradient[:d])
+            self.ledger.visit(pulls != 0.0)
+            pulls = pulls[:0]
+            if self.term.is_solved(self.z, self.b, gradient, self.goal):
+                self._end_round()
+                return
         hessian = np.zeros((d + 1, d + 1), order="F")
-        bends = m * self.term.bend
-        self.ledger.visit(np.flatnonzero(bends))
-        bends /= n
-        gram(problem.rows, bends, hessian)
+        gram(problem.rows, bends, hessian, pulls, gradient[:d])
+        self.ledger.visit((pulls != 0.0) | (bends != 0.0) if len(pulls) else bends != 0.0)
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
         if problem.bias == "none":
@@ -185,9 +185,9 @@ class Newton(Method):
         if not self.promised > 1e-17 and not self.steepness < 0.5 * former:
             self._end_round()
             return
-        along = np.empty(n)
-        responses(problem.rows, direction[:d], along)
-        self.ledger.pass_over()
+        along = self._whole_step(direction, own, slope)
+        if along is None:
+            return
         step = self._step(direction, along, own, slope)
         self.w = self.w + step * direction[:d]
         self.b += step * float(direction[d])
@@ -195,6 +195,28 @@ class Newton(Method):
         self.theta = None
         if step == 0.0:
             self._end_round()
+
+    def _whole_step(self, direction: Vector, own: float, begin: float) -> Vector | None:
+        """Go all the way, unless the slope there says that it is too far; else what it changes.
+
+        With the responses there comes what the next step begins with.
+        """
+        problem, d, along = self.problem, self.problem.d, np.empty(self.problem.n)
+        self.ledger.pass_over()
+        if not self.smooth or problem.bias == "free":
+            responses(problem.rows, direction[:d], along)
+            return along
+        far = self.w + direction[:d], self.b + float(direction[d])
+        answer, a, theta = certificates.looked_at(problem, *far)
+        if problem.loss.searches:  # it takes two readings
+            self.ledger.visit(a * problem.weights != 0.0)
+        end = problem.alpha * float(direction[:d] @ (answer.w - theta))
+        end += float(direction[d]) * (own * answer.b - float(problem.weights @ a) / problem.n)
+        if not end <= ENDS * abs(begin):
+            return answer.z - self.z
+        self.w, self.b, self.z = answer.w, answer.b, answer.z
+        self.theta, self.value = theta, answer.value
+        return None
 
     def _prox(self) -> None:
         near = self.promised <= NEAR
@@ -216,7 +238,7 @@ class Newton(Method):
         )
         return step_length(
             self.problem, self.z + self.b, along + direction[d], line, begin,
-            a=self.term.a, h=self.term.h, enough=0.1 if self.smooth else 1e-6,
+            a=self.term.a, h=self.term.h, enough=ENDS if self.smooth else 1e-6,
         )  # fmt: skip
 
     def answer(self) -> tuple[Vector, float]:
@@ -232,8 +254,9 @@ class Newton(Method):
         self.b = answer.b
         self._prox()
         a = certificates.feasible(self.problem, self.term.new_a)
-        self.count_proof(a)
-        bound = certificates.at_slopes(self.problem, answer, a)
+        if self.theta is None:
+            self.count_proof(a)
+        bound = certificates.at_slopes(self.problem, answer, a, self.theta)
         if np.array_equal(a, self.term.new_a):
             self.theta, self.value = bound.theta, answer.value
         return bound
