@@ -3,8 +3,7 @@
 Bundled or made ones (spam, sparse, dense, line) are always there; the others come from a folder
 of data sets that has a module ``loaders`` (see README.md of the benchmarks). Rows are CSR or dense,
 of float64; labels are -1 and +1, class numbers from 0 on, or numbers of deviation 1. Nothing is
-learned from a test row. A problem is prepared once and kept on disk as plain arrays, which all
-processes then share.
+learned from a test row. A problem is prepared once and kept on disk as plain arrays.
 """
 
 import importlib.util
@@ -274,12 +273,12 @@ def meta_of(folder):
 
 
 def load(folder):
-    """The problem of a folder; its arrays are mapped, so that processes share the memory."""
+    """The problem of a folder, its arrays in memory, as those of a user are."""
     folder = Path(folder)
     meta = meta_of(folder)
 
-    def array(key):  # "c": writable for peers that insist, but nothing reaches the file
-        return np.asarray(np.load(folder / f"{key}.npy", mmap_mode="c"))
+    def array(key):
+        return np.load(folder / f"{key}.npy")
 
     matrices = [
         sp.csr_matrix(tuple(array(f"{part}.{key}") for key in ("data", "indices", "indptr")), shape)

@@ -124,9 +124,13 @@ class Log(Loss):
         reach = h if h < 4.0 else math.log1p(h)
         low = max(start, min(start + h, 0.0) - reach)
         high = min(start + h, max(start, 0.0) + reach)
-        u, b = min(max(y * z, low), high), 0.0
+        u, b = y * z, y * a
+        if 1e-9 < b < 1.0 - 1e-9:  # where the tangent at the old b meets the line
+            weight = h * b * (1.0 - b)
+            u = (u + weight * math.log((1.0 - b) / b)) / (1.0 + weight)
+        u = min(max(u, low), high)
         for _ in range(100):
-            e = math.exp(-abs(u))
+            e = decay(abs(u))
             b = (e if u > 0.0 else 1.0) / (1.0 + e)
             error = u - start - h * b
             if error > 0.0:
