@@ -46,6 +46,7 @@ from skimlearn.data.rows import AHEAD, add, combine_weighted, dot, prefetch
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
+from skimlearn.solvers._orders import shuffled
 from skimlearn.solvers._run import Callback, Method, Order, Run, Start, Vector, row_squares
 
 __all__ = ["Settings", "solve"]
@@ -186,7 +187,7 @@ class DualAscent(Method):
         if self.keys is None:
             self.keys = rng.integers(2**32, size=self.problem.n, dtype=np.uint32)
         multiplier = np.uint32(2 * rng.integers(2**31) + 1)
-        return _shuffled(self.rows_left, self.keys, multiplier)
+        return shuffled(self.rows_left, self.keys, multiplier)
 
     def visit(self, order: Order) -> None:
         problem = self.problem
@@ -246,37 +247,6 @@ class DualAscent(Method):
         if math.isfinite(before) and before > 0.0:
             gap *= math.sqrt(min(max(gap, 0.0) / before, 1.0))  # visits are half an epoch old
         return gap
-
-
-def _shuffled(chosen: Order, keys: NDArray[np.uint32], multiplier: np.uint32) -> Order:
-    """Some rows in a random order in which no row's place depends on which others are chosen.
-
-    Rows are ordered by their keys times an odd number, new for each pass. A row that rounding puts
-    aside a pass early, in a dense matrix but not in a sparse one, then changes nothing else.
-    """
-    bits = min(max(len(keys).bit_length(), 1), 24)
-    out = np.empty_like(chosen)
-    starts = np.zeros(2**bits + 1, dtype=chosen.dtype)
-    _counting_sort(chosen, keys, np.uint64(multiplier), np.uint64(32 - bits), starts, out)
-    return out
-
-
-@kernel
-def _counting_sort(items, keys, multiplier, shift, starts, out):
-    for i in items:
-        starts[_cell(keys[i], multiplier, shift) + 1] += 1
-    for k in range(1, len(starts)):
-        starts[k] += starts[k - 1]
-    for i in items:
-        cell = _cell(keys[i], multiplier, shift)
-        out[starts[cell]] = i
-        starts[cell] += 1
-
-
-@kernel
-def _cell(key, multiplier, shift):
-    """The first bits of a product of 32 bits."""
-    return np.int64(((np.uint64(key) * multiplier) & np.uint64(0xFFFFFFFF)) >> shift)
 
 
 @kernel
