@@ -29,6 +29,7 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import add, dot, look_ahead, responses
 from skimlearn.problem import make_problem
 from skimlearn.solvers import dual, newton_cg, sgd
+from skimlearn.solvers._hessian import multiply
 
 MADE = {"small": (30_000, 300, 14), "text": (40_000, 60_000, 60), "wide": (20_000, 1_000_000, 150)}
 
@@ -85,7 +86,7 @@ def measure(X, y, repeats):
 
     def iterate():
         descent.product[:] = 0.0
-        newton_cg._multiply(rows, descent.bends, descent.p, descent.along, descent.product)
+        multiply(rows, descent.term.bend, descent.p, descent.along, descent.product)
 
     works = {
         "stream": lambda: _stream(rows.values, rows.columns),

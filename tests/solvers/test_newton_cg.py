@@ -57,7 +57,7 @@ def test_a_free_bias_is_damped_in_the_model_alone_that_needs_it():
         method.visit(np.arange(problem.n))
         if method.fresh or method.iterations > 0:
             continue  # there is no new model
-        bends = method.bends.sum()
+        bends = method.term.bend.sum()
         flat, bent = flat + (bends == 0.0), bent + (bends > 0.0)
         w, b = method.x[:-1], method.x[-1]
         assert method.residual[-1] == pytest.approx(method.term.new_a.mean(), rel=1e-10, abs=1e-14)

@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -187,6 +188,17 @@ def test_seconds_end_a_run_soon(solver):
     if solver in ("sgd", "pegasos", "pgs"):
         assert result.status is Status.SECONDS
         assert result.seconds >= 0.05
+
+
+def test_a_stage_lets_go_of_its_method():
+    """The vectors of the next one take the room."""
+    problem = make_sparse(bias="regularized")
+    run = Run(problem, Budget(epochs=9), seed=0)
+    method = dual.DualAscent(problem, run.ledger, dual.Settings())
+    run.stage(method, epochs=2)
+    kept = weakref.ref(method)
+    del method
+    assert kept() is None
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -50,8 +50,10 @@ class Proximal:
         self.scale = 1.0 if problem.loss.labels else float(np.abs(problem.y).max(initial=1e-12))
         self.typical = typical_response(problem, b)
         self.h = 0.0 if self.smooth else BEGIN * self.typical
-        self.a = np.zeros(problem.n) if a is None else certificates.feasible(problem, a)
         self.new_a, self.bend = np.zeros(problem.n), np.zeros(problem.n)
+        self.a = self.new_a  # a smooth loss has no term
+        if not self.smooth:
+            self.a = np.zeros(problem.n) if a is None else certificates.feasible(problem, a)
         self.kinks = self.moved = math.inf
         self.rounds = 0
 

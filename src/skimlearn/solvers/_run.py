@@ -131,6 +131,7 @@ class Run:
             self.status = Status.EPOCHS
         if self._reached():
             self.status = Status.CONVERGED
+        del self.method  # its vectors make room for those of the next
         return self
 
     def result(self) -> Result:

@@ -104,8 +104,10 @@ def solve(
         return run.stage(newton.Newton(problem, run.ledger, start, order=order, z=z)).result()
     if z is not None or (costs.cg_is_best and not hurried):
         rough = ROUGH if costs.kinked_regression else 0.0
-        method = newton_cg.NewtonCg(problem, run.ledger, start, z=z, enough=rough)
-        run.stage(method, epochs=costs.half_of_the_epochs if rough else None)
+        run.stage(
+            newton_cg.NewtonCg(problem, run.ledger, start, z=z, enough=rough),
+            epochs=costs.half_of_the_epochs if rough else None,
+        )
         if run.status is not None:
             return run.result()
         start = Start(run.answer.w, run.answer.b, run.dual.a)  # no digits are left for it
@@ -117,8 +119,9 @@ def solve(
         if run.status is None:
             start = Start(run.answer.w, run.answer.b, certificates.slopes(problem, run.answer))
     if run.status is None:
-        ascent = dual.DualAscent(problem, run.ledger, dual.Settings(), start)
-        run.stage(ascent, epochs=costs.patience)
+        run.stage(
+            dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=costs.patience
+        )
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
         finisher = newton.Newton if costs.has_newton else newton_cg.NewtonCg

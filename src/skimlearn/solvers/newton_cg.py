@@ -29,16 +29,16 @@ from typing import Unpack
 import numpy as np
 
 from skimlearn import certificates
-from skimlearn._jit import kernel
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import add, dot, entry, responses, size
+from skimlearn.data.rows import responses
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
+from skimlearn.solvers._hessian import expand, multiply
 from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._proximal import Proximal
-from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
+from skimlearn.solvers._run import NOTHING, Method, Options, Order, Run, Start, Vector
 from skimlearn.solvers.dual import DualAscent, Settings
 
 __all__ = ["NewtonCg", "solve"]
@@ -97,7 +97,7 @@ class NewtonCg(Method):
         self.smooth = self.term.smooth
         self.round_ended = False
         self.enough = enough
-        self.bends, self.along = np.zeros(n), np.zeros(n)
+        self.along = np.zeros(n)
         self.residual, self.diagonal = np.zeros(d + 1), np.zeros(d + 1)
         self.p, self.product = np.zeros(d + 1), np.zeros(d + 1)
         # how far the inner iterations went, in weights and in responses
@@ -137,9 +137,10 @@ class NewtonCg(Method):
         self.diagonal[:d], self.diagonal[d] = self.ridge
         self.term.look(self.z, float(self.x[d]))
         shares = problem.weights / problem.n
-        np.multiply(self.term.bend, shares, out=self.bends)
+        self.term.bend *= shares
         shares *= self.term.new_a
-        _expand(problem.rows, shares, self.bends, self.residual, self.diagonal)
+        expand(problem.rows, shares, self.term.bend, self.residual, self.diagonal)
+        del shares
         self.value = certificates.mean_loss(problem, self.z, float(self.x[d]))
         self.value += 0.5 * float(self.ridge[0] * (self.x[:d] @ self.x[:d]))
         self.value += 0.5 * float(self.ridge[1] * self.x[d] ** 2)
@@ -168,7 +169,7 @@ class NewtonCg(Method):
         problem, d = self.problem, self.problem.d
         np.multiply(self.ridge[0], self.p[:d], out=self.product[:d])
         self.product[d] = (self.ridge[1] + self.damping) * self.p[d]
-        _multiply(problem.rows, self.bends, self.p, self.along, self.product)
+        multiply(problem.rows, self.term.bend, self.p, self.along, self.product)
         if problem.bias == "none":
             self.product[d] = 0.0
         curvature = float(self.p @ self.product)
@@ -245,9 +246,10 @@ class NewtonCg(Method):
         if gap > goal:
             if self.mended * min(gap, raw) > 2.0 * goal:
                 return bound
+            bound = bound._replace(theta=NOTHING)  # room for that of the ascent
             start = Start(answer.w, answer.b, a)
             ascent = DualAscent(problem, Ledger(problem.rows), Settings(), start)
-            ascent.visit(np.arange(problem.n))
+            ascent.visit(ascent.rows_left)
             self.ledger.certify(2 * self.ledger.total)
             mended = ascent.bound(answer)
             bound = mended if mended.value > bound.value else bound
@@ -278,31 +280,3 @@ class NewtonCg(Method):
         if self.goal is not None and self._guess() <= self.goal:
             return True
         return super().due(epochs, reads_at_last_check)
-
-
-@kernel
-def _expand(rows, pulls, bends, gradient, diagonal):
-    """Add the gradient of the mean loss and the diagonal of its Hessian."""
-    last = len(gradient) - 1
-    for i in range(len(bends)):
-        pull, bend = pulls[i], bends[i]
-        if pull == 0.0 and bend == 0.0:
-            continue
-        gradient[last] -= pull
-        diagonal[last] += bend
-        for k in range(size(rows, i)):
-            j, x = entry(rows, i, k)
-            gradient[j] -= pull * x
-            diagonal[j] += bend * x * x
-
-
-@kernel
-def _multiply(rows, bends, p, along, out):
-    """along = X p and out += X' (bends * (X p + the bias of p)), in one pass."""
-    last = len(p) - 1
-    for i in range(len(bends)):
-        along[i] = dot(rows, i, p)
-        pull = bends[i] * (along[i] + p[last])
-        if pull != 0.0:
-            add(rows, i, pull, out)
-            out[last] += pull

@@ -228,6 +228,7 @@ def _sgd(
         prefetch_line(y, soon)
         prefetch_line(m, soon)
         prefetch_line(pulls, soon)
+        prefetch_line(products, soon)
         scale = 1.0 / (alpha * (t + t0)) if t + t0 > 0.0 else 0.0
         q = 0.0
         if centred:
