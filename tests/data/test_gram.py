@@ -20,7 +20,7 @@ def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
             np.tril(out), expected, rtol=1e-5 if rows.values.itemsize == 4 else 1e-10
         )
     out = np.zeros((8, 8))
-    gram._sparse_gram(as_rows(sp.csr_array(X)), c, out, c[:0], c[:0])
+    gram._sparse_gram(as_rows(sp.csr_array(X)), c, 8, out.reshape(-1), c[:0], c[:0])
     np.testing.assert_allclose(np.triu(out), expected.T, rtol=1e-10)
 
 

@@ -16,18 +16,19 @@ Vector = NDArray[np.float64]
 BLOCK = 2048  # rows that are multiplied together
 LANES = 8  # columns: whole vectors of them are multiplied more quickly
 DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
+NARROW = 60.0  # columns more that a block seems to have: it is filled, and few make short loops
 NOTHING = np.zeros(0)
 
 
 def gram(rows: Rows, c: Vector, out: Vector, a: Vector = NOTHING, total: Vector = NOTHING) -> None:
-    """out += sum of c_i (x_i, 1)(x_i, 1)', the lower triangle of it.
+    """out += sum of c_i (x_i, 1)(x_i, 1)', the lower triangle of it; it lies column by column.
 
     With some ``a``, total += sum of a_i x_i too, while the rows are at hand.
     """
     n, d = rows.shape
     pairs = float((lengths(rows).astype(np.float64) ** 2).sum())
-    if isinstance(rows, Csr) and pairs < DENSE * n * float(d) ** 2:
-        _sparse_gram(rows, c, out.T, a, total)
+    if isinstance(rows, Csr) and pairs < DENSE * n * d * (d + NARROW):
+        _sparse_gram(rows, c, d + 1, out.T.reshape(-1), a, total)
         return
     width = -(-(d + 1) // LANES) * LANES
     root, room = np.sqrt(c), np.empty((min(BLOCK, n), width))
@@ -65,32 +66,52 @@ def _scaled(rows, root, begin, d, out, a, total):
 
 
 @lean_kernel
-def _sparse_gram(rows, c, upper, a, total):
-    """Two entries of a row at once, with all behind them, which are then read half as often."""
+def _sparse_gram(rows, c, width, upper, a, total):
+    """Four entries of a row at once, with all behind them, which are then read a quarter as often.
+
+    ``upper`` is the upper triangle of the matrix, its lines one behind the other.
+    """
     values, columns, starts = rows.values, rows.columns, rows.starts
-    one, two, d = np.uint64(1), np.uint64(2), np.uint64(len(upper) - 1)
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    width = np.uint64(width)
+    last = width - one
     for i in range(len(c)):
         weight, k, stop = c[i], starts[i], starts[i + 1]
         if len(a) > 0:
             add(rows, i, a[i], total)
         if weight == 0.0:
             continue
-        while k + one < stop:
-            p, x = np.uint64(columns[k]), np.float64(values[k])
-            q, y = np.uint64(columns[k + one]), np.float64(values[k + one])
-            cx, cy = weight * x, weight * y
-            upper[p, p] += cx * x
-            upper[p, q] += cx * y
-            upper[q, q] += cy * y
-            upper[p, d] += cx
-            upper[q, d] += cy
-            for other in range(k + two, stop):
-                j, value = np.uint64(columns[other]), np.float64(values[other])
-                upper[p, j] += cx * value
-                upper[q, j] += cy * value
-            k += two
-        if k < stop:
-            p, x = np.uint64(columns[k]), np.float64(values[k])
-            upper[p, p] += weight * x * x
-            upper[p, d] += weight * x
-        upper[d, d] += weight
+        while k + three < stop:
+            j0, j1 = np.uint64(columns[k]), np.uint64(columns[k + one])
+            j2, j3 = np.uint64(columns[k + two]), np.uint64(columns[k + three])
+            x0, x1 = np.float64(values[k]), np.float64(values[k + one])
+            x2, x3 = np.float64(values[k + two]), np.float64(values[k + three])
+            c0, c1, c2, c3 = weight * x0, weight * x1, weight * x2, weight * x3
+            line0, line1, line2, line3 = j0 * width, j1 * width, j2 * width, j3 * width
+            upper[line0 + j0] += c0 * x0
+            upper[line0 + j1] += c0 * x1
+            upper[line0 + j2] += c0 * x2
+            upper[line0 + j3] += c0 * x3
+            upper[line1 + j1] += c1 * x1
+            upper[line1 + j2] += c1 * x2
+            upper[line1 + j3] += c1 * x3
+            upper[line2 + j2] += c2 * x2
+            upper[line2 + j3] += c2 * x3
+            upper[line3 + j3] += c3 * x3
+            upper[line0 + last] += c0
+            upper[line1 + last] += c1
+            upper[line2 + last] += c2
+            upper[line3 + last] += c3
+            for other in range(k + four, stop):
+                j, x = np.uint64(columns[other]), np.float64(values[other])
+                upper[line0 + j] += c0 * x
+                upper[line1 + j] += c1 * x
+                upper[line2 + j] += c2 * x
+                upper[line3 + j] += c3 * x
+            k += four
+        for first in range(k, stop):
+            line, cx = np.uint64(columns[first]) * width, weight * np.float64(values[first])
+            for other in range(first, stop):
+                upper[line + np.uint64(columns[other])] += cx * np.float64(values[other])
+            upper[line + last] += cx
+        upper[width * width - one] += weight

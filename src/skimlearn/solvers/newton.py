@@ -11,8 +11,10 @@ raised (`NOISE`).
 A loss with kinks is first made smooth by a proximal term that moves, from round to round, to where
 the dual variables went (`_proximal`).
 
-The line search looks at the slope along the direction only, which the convexity allows, and needs
-no data beyond one product of X with the direction.
+The line search looks at the slope along the direction only, which the convexity allows. The end of
+the whole step is looked at first: its slopes are needed by the next step anyway, and as a rule it
+is taken. Where it goes too far (or the bias is free, or the loss has kinks), shorter steps need no
+data beyond one product of X with the direction.
 """
 
 from __future__ import annotations
