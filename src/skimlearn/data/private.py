@@ -40,12 +40,12 @@ class Merged(NamedTuple):
     --------
     >>> import scipy.sparse as sp
     >>> from skimlearn.data.inspection import as_rows
-    >>> X = sp.csr_matrix([[1.0, 3.0, 4.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0, 0.0]])
+    >>> X = sp.csr_matrix([[1.0, 3.0, 4.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0, 0.0, 0.0]])
     >>> few = merged(as_rows(X), wide=0)
     >>> few.rows.values, few.rows.columns  # 3 and 4 are in one row only: they become one entry
     (array([1., 5., 2.]), array([0, 1, 0], dtype=uint32))
     >>> few.back(np.array([1.0, 10.0]))
-    array([1., 6., 8., 0., 0.])
+    array([1., 6., 8., 0., 0., 0.])
     """
 
     rows: Csr

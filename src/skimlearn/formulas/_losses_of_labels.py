@@ -83,7 +83,7 @@ class Log(Loss):
 
     Examples
     --------
-    >>> round(Log().value(0.0, 1.0), 6)
+    >>> round(float(Log().value(0.0, 1.0)), 6)
     0.693147
     """
 
