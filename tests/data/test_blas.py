@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skimlearn import LinearClassifier
-from skimlearn.data.blas import WIDE, linalg, one_thread, one_thread_for
+from skimlearn.data.blas import LONG, WIDE, linalg, one_thread, one_thread_for
 from skimlearn.data.inspection import as_rows
 from skimlearn.solvers import sgd
 
@@ -126,7 +126,7 @@ def test_a_fit_holds_it(classes, held):
 
 
 def test_a_batch_of_a_stream_holds_it(monkeypatch):
-    """Whatever the rows: its steps take no products of matrices."""
+    """Its steps take products of two vectors, which have threads if they are long."""
     seen = []
     move = sgd.Sgd.move
 
@@ -135,7 +135,9 @@ def test_a_batch_of_a_stream_holds_it(monkeypatch):
         move(self, order)
 
     monkeypatch.setattr(sgd.Sgd, "move", watched)
-    X, y = np.random.default_rng(0).normal(size=(60, WIDE)), np.arange(60) % 2
-    LinearClassifier(solver="casgd").partial_fit(X, y)
-    assert seen
-    assert all(one == {1} for one in seen)
+    for width, held in ((LONG, {1}), (LONG - 1, threads())):
+        seen.clear()
+        X, y = np.random.default_rng(0).normal(size=(20, width)), np.arange(20) % 2
+        LinearClassifier(solver="casgd").partial_fit(X, y)
+        assert seen
+        assert all(one == held for one in seen)

@@ -46,9 +46,9 @@ def test_the_products_of_rows_with_each_other_stay(dtype):
     few = merged(as_rows(sp.csr_matrix(X)), wide=0)
     once = (X != 0).sum(axis=0) == 1
     assert few.rows.width == ((X != 0).sum(axis=0) > 1).sum() + X[:, once].any(axis=1).sum()
-    assert few.rows.values.dtype == dtype
+    assert few.rows.values.dtype == np.float64
     dense = np.stack([score(few.rows, e) for e in np.eye(few.rows.width)], axis=1)
-    np.testing.assert_allclose(dense @ dense.T, X.astype(float) @ X.T, rtol=0, atol=3e-6)
+    np.testing.assert_allclose(dense @ dense.T, X.astype(float) @ X.T, rtol=0, atol=1e-13)
     columns = np.split(few.rows.columns, few.rows.starts[1:-1].astype(int))
     assert all((np.diff(c.astype(int)) > 0).all() for c in columns)  # sorted, as all rows are
 
@@ -114,6 +114,9 @@ def test_only_where_it_pays(tmp_path, monkeypatch):
     assert merged(as_rows(X.toarray()), wide=0) is None
     assert merged(as_rows(sp.csr_matrix(wide()[:, wide().any(axis=0)])), wide=0) is None
     assert merged(as_rows(sp.csr_matrix((5, 400))), wide=0) is None
+    with monkeypatch.context() as small:
+        small.setattr(private, "MOST", X.nnz - 1)
+        assert merged(as_rows(X), wide=0) is None
     problem = make_problem(X, np.where(np.arange(N) % 2, 1.0, -1.0), loss="hinge", alpha=1e-2)
     monkeypatch.setattr(private.merged, "__defaults__", (0,))
     budget = Budget(gap=1e-3, epochs=100)
@@ -162,6 +165,23 @@ def test_a_fit_has_the_same_answer(both, loss, bias, solver):
         np.testing.assert_allclose(found.x, plain.x, rtol=0, atol=1e-7 * np.abs(plain.x).max())
     np.testing.assert_allclose(found.x, plain.x, rtol=0, atol=1e-3 * np.abs(plain.x).max())
     np.testing.assert_allclose(found.certificate.primal, plain.certificate.primal, rtol=2e-9)
+
+
+def test_the_certificate_is_that_of_rows_in_float32(monkeypatch):
+    """With norms rounded to float32 the answer would be that of another problem."""
+    X, y = sp.csr_matrix(wide(dtype=np.float32)), np.where(np.arange(N) % 3 == 0, 1.0, -1.0)
+    monkeypatch.setattr(private.merged, "__defaults__", (0,))
+    model = LinearClassifier("hinge", alpha=1e-2, bias="none", solver="dual", tol=1e-3)
+    found = model.fit(X, y).result_
+    margins = y * (X.astype(float) @ found.x)
+    value = 0.5e-2 * found.x @ found.x + np.maximum(0.0, 1.0 - margins).mean()
+    np.testing.assert_allclose(value, found.certificate.primal, rtol=1e-10)
+
+
+def test_lengths_in_float32_do_not_overflow():
+    X = sp.csr_matrix(wide(dtype=np.float32))
+    X.data[:] = 2.5e38
+    assert np.isfinite(merged(as_rows(X), wide=0).rows.values).all()
 
 
 def test_classes_warm_starts_and_paths(both):

@@ -37,7 +37,7 @@ def test_few_rows_are_permuted_as_numpy_does():
 def test_the_place_of_a_row_does_not_depend_on_the_others(large, monkeypatch):
     monkeypatch.setattr(_orders, "LARGE", large)
     monkeypatch.setattr(_orders, "POOL", 32)
-    n = 500
+    n = 5000
     orders = Orders(n, rng())
     assert (orders.pool_bits > 0) == (large == 1)
     everything = orders.shuffled(np.arange(n, dtype=np.uint32), rng(1))
@@ -83,3 +83,17 @@ def test_pools_are_drawn_anew():
     one, two = (orders.shuffled(np.arange(n), rng(seed)) for seed in (1, 2))
     shared = np.intersect1d(one[:POOL] // RUN, two[:POOL] // RUN)
     assert len(shared) < 10
+
+
+def test_so_many_rows_that_places_are_few():
+    """A pool keeps bits to be shuffled by, and pools grow instead: read from the numbers alone."""
+    for n in (2**16, 2**24, 2**30, 2**40):
+        huge = Orders(n, Nothing())
+        assert 11 <= huge.bits - huge.pool_bits <= huge.bits
+
+
+class Nothing:
+    """A source of numbers that makes none."""
+
+    def integers(self, high, *, size, dtype):
+        return np.empty(0, dtype)

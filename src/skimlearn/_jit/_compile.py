@@ -18,6 +18,7 @@ __all__ = ["LEAN", "OPTIONS", "dispatch", "kernel", "lean_kernel", "shared"]
 FAST = {"reassoc", "contract", "nsz"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
 LEAN = {**OPTIONS, "_nrt": False}
+EXACT = {**LEAN, "fastmath": FAST - {"reassoc"}}  # digits that are split off stay apart
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,7 +43,7 @@ def lean_kernel(function: Function) -> Function:
 
 def shared(function: Function) -> Function:
     """A function of numbers that kernels and formulas call; in Python it stays as it is."""
-    made: Function = register_jitable(**LEAN)(function)
+    made: Function = register_jitable(**EXACT)(function)
     return made
 
 

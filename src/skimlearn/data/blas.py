@@ -19,8 +19,9 @@ from typing import Any
 
 from skimlearn.data.rows import Dense, Rows
 
-__all__ = ["linalg", "one_thread", "one_thread_for"]
+__all__ = ["linalg", "one_thread", "one_thread_for", "one_thread_for_steps"]
 
+LONG = 10_000  # numbers of a vector, from which BLAS has threads for a product of two
 WIDE = 128  # columns of dense rows, from which products of matrices repay threads
 
 
@@ -63,6 +64,16 @@ def one_thread() -> Iterator[None]:
 def one_thread_for(rows: Rows) -> Iterator[None]:
     """The same for a solver on these rows, unless they are wide and dense: then as it is set."""
     if isinstance(rows, Dense) and rows.shape[1] >= WIDE:
+        yield
+    else:
+        with one_thread():
+            yield
+
+
+@contextmanager
+def one_thread_for_steps(rows: Rows) -> Iterator[None]:
+    """The same for single steps: of vectors that are short BLAS makes nothing anyway."""
+    if max(rows.shape) < LONG:
         yield
     else:
         with one_thread():

@@ -25,6 +25,7 @@ def gram(rows: Rows, c: Vector, out: Vector, a: Vector = NOTHING, total: Vector 
 
     With some ``a``, total += sum of a_i x_i too, while the rows are at hand.
     """
+    assert out.flags.f_contiguous, "what is added to another order would be lost"
     n, d = rows.shape
     pairs = float((lengths(rows).astype(np.float64) ** 2).sum())
     if isinstance(rows, Csr) and pairs < DENSE * n * d * (d + NARROW):

@@ -28,7 +28,8 @@ class Reads:
     Attributes
     ----------
     dense : int
-        A row costs the number of columns.
+        A row costs the number of columns (of those that are left, where columns of single rows
+        were merged).
     nnz : int
         A row costs the number of its stored entries.
     certificate : int

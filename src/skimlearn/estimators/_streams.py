@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.certificates import mean_loss
-from skimlearn.data.blas import one_thread
+from skimlearn.data.blas import one_thread_for_steps
 from skimlearn.data.stream import as_stream
 from skimlearn.estimators._base import LinearModel, summary
 from skimlearn.estimators._checks import seeds
@@ -67,7 +67,7 @@ class Streams(LinearModel, ABC):
     def _learn(self, problems: list[Problem]) -> Learned:
         """Let every stream learn from its problem of a batch."""
         seed = self._stream_rng.integers(2**63)  # one order of visits for all streams
-        with one_thread():  # steps take products of two vectors at most
+        with one_thread_for_steps(problems[0].rows):
             scores = [
                 stream.learn(problem, np.random.default_rng(seed))
                 for stream, problem in zip(self._streams or [], problems, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,4 +67,9 @@ def _slope_along(loss, a, z, along, step, h, y, m):
     else:
         for i in range(len(z)):  # without branches: it runs on vectors
             total += (m[i] * along[i]) * loss.slope(z[i] + step * along[i], y[i])
+        if math.isnan(total):  # rows of weight 0 may be infinitely wrong
+            total = 0.0
+            for i in range(len(z)):
+                if m[i] > 0.0:
+                    total += m[i] * along[i] * loss.slope(z[i] + step * along[i], y[i])
     return total / len(z)

@@ -39,7 +39,7 @@ class Orders:
 
     def __init__(self, n: int, rng: np.random.Generator) -> None:
         self.bits = min(max(n.bit_length(), 1), 24)  # of a place
-        self.pool_bits = (n // POOL).bit_length() - 1 if n >= LARGE else 0
+        self.pool_bits = min((n // POOL).bit_length() - 1, self.bits - 11) if n >= LARGE else 0
         self.keys = rng.integers(2**32, size=n, dtype=np.uint32)
         runs = -(-n // RUN) if self.pool_bits else 0
         self.run_keys = rng.integers(2**32, size=runs, dtype=np.uint32)
