@@ -47,6 +47,7 @@ VECTORS = {
     "dense, many rows": (10.2, 10.2, 7.4, 8.4, 14.2),
     "dense, many columns": (6.2, 3.2, 6.2, 7.2, 9.2),
 }
+MERGED = "CSR, columns of single rows"
 COPIED = "CSR, copied by column"  # the same in units of the matrix
 MATRICES = 1.1
 SHAPES = {  # rows, columns, and entries of a row of CSR
@@ -54,6 +55,7 @@ SHAPES = {  # rows, columns, and entries of a row of CSR
     "CSR, many columns": (2_000, 400_000, 2_000),
     "dense, many rows": (500_000, 10, 0),
     "dense, many columns": (20, 500_000, 0),
+    MERGED: (2_000, 2_000_000, 100),
     COPIED: (4_000, 4_000, 500),
 }
 HARD = {"alpha": 1e-5, "tol": 1e-6, "max_epochs": 12}  # checks that are not the best yet, too
@@ -160,6 +162,7 @@ def memory():
     for kind, limits in VECTORS.items():
         for solver, most in zip(SOLVERS, limits, strict=True):
             yield from memory_of(kind, solver, most, "vectors")
+    yield from memory_of(MERGED, "dual", 2.2, "vectors")
     yield from memory_of(COPIED, "columns+newton-cg", MATRICES, "matrices")
 
 
