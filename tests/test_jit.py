@@ -13,11 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numba.core.errors import TypingError
 
 import skimlearn
 from skimlearn import _jit
 from skimlearn.certificates import _mean_loss
+from skimlearn.data.inspection import as_rows
+from skimlearn.data.rows import responses
 from skimlearn.formulas import regularizers
 from skimlearn.formulas.losses import Hinge, Huber, Loss
 
@@ -512,6 +515,15 @@ def test_nan_and_infinity_keep_their_meaning_in_kernels():
 
 
 @pytest.mark.pure_python
+def test_kinds_of_rows_are_told_apart_at_every_call():
+    """Numba 0.60 knew them by bytes that it had not set, and ran code for other rows."""
+    kinds = [as_rows(sp.csr_matrix(np.eye(3, dtype=t))) for t in (np.float64, np.float32)]
+    out = np.empty(3)
+    for k in range(1000):
+        responses(kinds[k % 2], np.arange(3.0), out)
+        assert out.tolist() == [0.0, 1.0, 2.0]
+
+
 def test_kernel_keeps_name_and_documentation():
     @_jit.kernel
     def double(x):
