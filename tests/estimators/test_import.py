@@ -87,10 +87,10 @@ def test_every_public_module_has_a_docstring(module):
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_every_parameter_of_an_estimator_is_documented(cls):
     assert not set("{}") & {line.strip()[:1] for line in cls.__doc__.splitlines()}  # all filled in
-    section = cls.__doc__.split("Attributes\n")[0].split("Parameters\n")[1]
+    section = inspect.getdoc(cls).split("Attributes\n")[0].split("Parameters\n")[1]
     names = set()
     for line in section.splitlines():
-        if line.startswith("    ") and not line.startswith("     "):
+        if not line.startswith(" "):
             names.update(part.strip() for part in line.split(" : ")[0].split(","))
     missing = set(inspect.signature(cls).parameters) - names
     assert not missing

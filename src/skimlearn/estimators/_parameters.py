@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -11,11 +12,15 @@ Class = TypeVar("Class", bound=type)
 
 
 def documented(**parts: str) -> Callable[[Class], Class]:
-    """Fill the named parts into the docstring of a class."""
+    """Fill the named parts into the docstring of a class, all without the indentation of source.
+
+    Python takes that away itself from version 3.13 on.
+    """
 
     def fill(cls: Class) -> Class:
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "")
         for name, text in parts.items():
-            cls.__doc__ = (cls.__doc__ or "").replace("{" + name + "}", text)
+            cls.__doc__ = cls.__doc__.replace("{" + name + "}", inspect.cleandoc(text))
         return cls
 
     return fill
