@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from skimlearn._jit import kernel
+from skimlearn.data import inspection
 from skimlearn.data import rows as module
-from skimlearn.data.inspection import as_rows
+from skimlearn.data.inspection import as_rows, measured
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import (
     Csr,
@@ -341,6 +342,37 @@ def test_unsorted_and_duplicate_indices_are_mended_in_a_copy(indices):
     for part, old in zip((X.data, X.indices, X.indptr), before, strict=True):
         np.testing.assert_array_equal(part, old)
         assert part.dtype == old.dtype
+
+
+@pytest.mark.pure_python
+def test_solvers_take_rows_of_many_columns_as_they_came(monkeypatch):
+    monkeypatch.setattr(inspection, "NARROW", 4)
+    X = raw([1.0, 2.0, 4.0, 8.0, 16.0], [3, 0, 2, 4, 1], [0, 3, 5], (2, 5))
+    rows, squares = measured(X)
+    assert rows.columns.tolist() == [3, 0, 2, 4, 1]
+    assert np.shares_memory(rows.values, X.data)
+    assert squares.tolist() == [21.0, 320.0]
+    assert_same(rows, X.toarray())
+    assert as_rows(X).columns.tolist() == [0, 2, 3, 1, 4]  # for others they are sorted
+    again = raw([1.0, 2.0, 4.0, 8.0, 16.0], [3, 0, 3, 4, 1], [0, 3, 5], (2, 5))
+    rows, squares = measured(again)  # an entry in two parts
+    assert rows.columns.tolist() == [0, 3, 1, 4]
+    assert squares.tolist() == [29.0, 320.0]
+    full = raw(np.arange(1.0, 11.0), [4, 3, 2, 1, 0] * 2, [0, 5, 10], (2, 5))
+    assert measured(full)[0].columns.tolist() == [0, 1, 2, 3, 4] * 2  # no gaps: they may be dense
+    monkeypatch.setattr(inspection, "NARROW", 5)
+    assert measured(X)[0].columns.tolist() == [0, 2, 3, 1, 4]
+
+
+@pytest.mark.pure_python
+def test_faults_of_unsorted_rows_are_found(monkeypatch):
+    monkeypatch.setattr(inspection, "NARROW", 4)
+    with pytest.raises(ValueError, match=r"too long: row 1 is longer"):
+        measured(raw([1.0, 2.0, 1e101], [3, 0, 1], [0, 2, 3], (2, 5)))
+    with pytest.raises(ValueError, match=r"contains NaN \(row 0, column 0\)"):
+        measured(raw([1.0, np.nan, 1.0], [3, 0, 1], [0, 2, 3], (2, 5)))
+    with pytest.raises(ValueError, match=r"row 0 of X has the column index 7"):
+        measured(raw([1.0, 2.0, 1.0], [7, 0, 1], [0, 2, 3], (2, 5)))
 
 
 def test_mended_float32_stays_float32():

@@ -362,6 +362,27 @@ def test_unsorted_and_duplicate_indices():
         np.testing.assert_array_equal(part, old)
 
 
+@pytest.mark.parametrize("solver", ["auto", "dual", "asgd", "casgd", "ftrl", "pegasos", "pgs"])
+@pytest.mark.parametrize("loss", ["hinge", "log", "squared"])
+def test_unsorted_rows_of_many_columns(loss, solver):
+    """They are not sorted for solvers: answers must not depend on it."""
+    rng = np.random.default_rng(0)
+    tidy = sp.random(400, 12_000, density=0.02, random_state=rng, format="csr")
+    tidy.sort_indices()
+    at = np.arange(tidy.nnz)
+    for start, stop in zip(tidy.indptr, tidy.indptr[1:], strict=False):
+        at[start:stop] = at[start:stop][::-1]
+    odd = broken(tidy.data[at], tidy.indices[at], tidy.indptr, tidy.shape)
+    labels = tidy @ rng.normal(size=12_000) > 0.0
+    for alpha in (1e-2, 1e-6):
+        model = LinearClassifier(
+            loss, alpha=alpha, solver=solver, tol=None, max_epochs=12, random_state=0
+        )
+        expected = model.fit(tidy, labels).coef_.copy()
+        found = model.fit(odd, labels).coef_
+        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+
+
 def test_explicit_zeros():
     odd = broken(X.ravel(), np.tile(np.arange(D), N), np.arange(0, D * N + 1, D), (N, D))
     assert (odd.data == 0.0).any()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms
+from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms, stored
 from skimlearn.data.triple import Triple, is_sparse
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ __all__ = ["Indexed", "as_rows", "inspected", "is_number", "measured"]
 
 Squares = NDArray[np.float64]
 
+NARROW = 10_000  # columns: sparse rows of so many or fewer are sorted for all solvers
 LONGEST = 1e100  # of the rows that a solver takes: squares of squared lengths must not overflow
 
 
@@ -89,7 +90,8 @@ def measured(
 ) -> tuple[Rows, Squares]:
     """The rows that a solver takes, and their squared lengths, from one look at them.
 
-    Squares below 1e-200 may have lost their digits.
+    Squares below 1e-200 may have lost their digits. Sparse rows of many columns may be unsorted, as
+    they came: to sort them would take longer than some fits.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def measured(
         return X, norms(X) ** 2
     if isinstance(X, Indexed):
         return as_rows(X, bounded=True), X.norms**2
-    return _csr_rows(X, True) if is_sparse(X) else _dense_rows(X, True, True)
+    return _csr_rows(X, True, sort=False) if is_sparse(X) else _dense_rows(X, True, True)
 
 
 def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
@@ -123,7 +125,7 @@ def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
     return rows, squares
 
 
-def _csr_rows(X: Any, bounded: bool) -> tuple[Csr, Squares]:
+def _csr_rows(X: Any, bounded: bool, sort: bool = True) -> tuple[Csr, Squares]:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and columns, but has shape {X.shape}")
     matrix = X.tocsr()
@@ -151,15 +153,27 @@ def _csr_rows(X: Any, bounded: bool) -> tuple[Csr, Squares]:
     if fault == NOT_FINITE:
         i = int(np.searchsorted(starts, k, side="right")) - 1
         raise _not_finite(values[k], i, int(columns[k]))
-    if fault == OUT_OF_ORDER:
+    if fault == OUT_OF_ORDER and (sort or not _may_stay_unsorted(rows)):
         from scipy.sparse import csr_array
 
         matrix = csr_array((values.copy(), columns.copy(), starts.copy()), shape=(n, d))
         matrix.sum_duplicates()
         return _csr_rows(matrix, bounded)
-    if fault == TOO_LONG and bounded:
-        raise too_long(int(np.searchsorted(starts, k, side="right")) - 1)
+    if bounded and fault != FINE and (long := squares > LONGEST * LONGEST).any():
+        raise too_long(int(np.argmax(long)))
     return rows, squares
+
+
+def _may_stay_unsorted(rows: Csr) -> bool:
+    """Whether solvers can take rows that are not sorted.
+
+    They multiply and add them, in any order. But an entry that comes in parts is not as long as its
+    parts, and Newton's method multiplies the entries of few columns in pairs, in their order.
+    """
+    n, d = rows.shape
+    if d <= NARROW or n >= 2**32 - 1 or stored(rows) >= n * d:
+        return False
+    return not _has_repeats(rows, np.zeros(d, dtype=np.uint32))
 
 
 def inspected(rows: Rows) -> str:
@@ -241,6 +255,19 @@ def too_long(i: int) -> ValueError:
         f"rows of X are too long: row {i} is longer than {LONGEST:.0e}, so that sums of squares "
         "overflow; scale the features, e.g. with StandardScaler or MaxAbsScaler"
     )
+
+
+@kernel
+def _has_repeats(rows, seen):
+    """Whether a row has a column twice; ``seen`` has one more than the last row of each."""
+    for i in range(len(rows.starts) - 1):
+        mark = np.uint32(i + 1)
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            j = rows.columns[k]
+            if seen[j] == mark:
+                return True
+            seen[j] = mark
+    return False
 
 
 FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER, TOO_LONG = range(5)
