@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 
 WIDE = 2**17  # columns: the weights of fewer are near the processor anyway
 MOST = 30_000_000  # entries that are copied
-WORTH = 0.5  # of the columns: if more would be left, the copy does not pay
+WORTH = 2 / 3  # of the columns: if more would be left, the copy does not pay
 NOBODY = np.uint32(2**32 - 1)  # the place of a column that less than two rows have
 
 
@@ -73,7 +73,7 @@ class Merged(NamedTuple):
 def merged(rows: Rows, wide: int = WIDE) -> Merged | None:
     """The rows with one column for all that only one row has; None if that does not pay.
 
-    It does for sparse rows with more than ``wide`` columns, if at most half of them are left. More
+    It does for sparse rows with more than ``wide`` columns, if at most two thirds are left. More
     than `MOST` entries, or what is on disk and too large to be visited as if it were in memory, are
     not copied. The copy is in float64: a norm that is rounded would make it another problem.
     """
