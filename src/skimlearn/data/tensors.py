@@ -16,7 +16,7 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = [
 
 Array = NDArray[Any]
 
+DEEPEST = 100  # layers of JSON
 DTYPES = {
     "BOOL": np.dtype(np.bool_),
     "F16": np.dtype("<f2"),
@@ -150,9 +151,9 @@ def _read_header(file: IO[bytes], size: int) -> dict[str, Any]:
 
 
 def parse_json(text: str | bytes, what: str) -> Any:
-    """JSON as its standard has it: no name twice in an object, no NaN."""
+    """JSON as its standard has it: no name twice in an object, no NaN; and not nested too deep."""
     try:
-        return json.loads(
+        found = json.loads(
             text if isinstance(text, str) else text.decode("utf-8"),
             object_pairs_hook=_without_twins,
             parse_constant=_refuse,
@@ -161,6 +162,18 @@ def parse_json(text: str | bytes, what: str) -> Any:
         raise ModelError(f"{what} {error}") from None
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are such
         raise ModelError(f"{what} is not JSON: {_short(error)}") from None
+    layer = [found]
+    for _ in range(DEEPEST):
+        layer = [part for whole in layer for part in _parts(whole)]
+    if layer:
+        raise ModelError(f"{what} is nested too deep")
+    return found
+
+
+def _parts(whole: Any) -> Iterable[Any]:
+    if isinstance(whole, dict):
+        return whole.values()
+    return whole if isinstance(whole, list) else ()
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -92,8 +92,6 @@ def load(path: Any) -> Any:
         return build(tensors, metadata)
     except ModelError as error:
         raise ModelError(f"{as_path(path)}: {error}") from None
-    except RecursionError:
-        raise ModelError(f"{as_path(path)}: the description is nested too deep") from None
 
 
 def save(model: Any, path: Any) -> None:
