@@ -75,13 +75,13 @@ REPORT = """
     import json
     import numpy as np
     from skimlearn import _jit, certificates
-    from skimlearn.data import inspection, rows
+    from skimlearn.data import _faults, inspection, rows
 
     def report(loss):
         z, one = np.empty(1), np.ones(1)
         rows.responses(inspection.as_rows([[0.25, 0.75]]), np.ones(2), z)
         result = certificates._mean_loss(loss, z, 0.0, one, one)
-        kernels = [inspection._inspect_dense, rows.responses, certificates._mean_loss]
+        kernels = [_faults.inspect_dense, rows.responses, certificates._mean_loss]
         print(json.dumps({
             "value": result,
             "hits": sum(sum(k.stats.cache_hits.values()) for k in kernels),

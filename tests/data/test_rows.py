@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from skimlearn._jit import kernel
 from skimlearn.data import inspection
 from skimlearn.data import rows as module
-from skimlearn.data.inspection import as_rows, measured
+from skimlearn.data.inspection import as_rows, check_entries, measured
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import (
     Csr,
@@ -373,6 +373,19 @@ def test_faults_of_unsorted_rows_are_found(monkeypatch):
         measured(raw([1.0, np.nan, 1.0], [3, 0, 1], [0, 2, 3], (2, 5)))
     with pytest.raises(ValueError, match=r"row 0 of X has the column index 7"):
         measured(raw([1.0, 2.0, 1.0], [7, 0, 1], [0, 2, 3], (2, 5)))
+
+
+def test_entries_are_checked_in_any_order():
+    X = raw([1.0, 2.0, 4.0, 8.0], [2, 0, 2, 1], [0, 3, 4], (2, 3))
+    before = X.indices.copy()
+    check_entries(X)
+    np.testing.assert_array_equal(X.indices, before)
+    X.data[2] = np.inf
+    with pytest.raises(ValueError, match=r"contains infinity \(row 0, column 2\)"):
+        check_entries(X)
+    X.indices[0] = 3
+    with pytest.raises(ValueError, match=r"row 0 of X has the column index 3"):
+        check_entries(X)
 
 
 def test_mended_float32_stays_float32():

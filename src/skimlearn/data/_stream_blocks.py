@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.data.inspection import LONGEST, as_rows, too_long
+from skimlearn.data._faults import LONGEST
+from skimlearn.data.inspection import as_rows, too_long
 from skimlearn.data.rows import Csr, Dense, Rows, norms
 from skimlearn.data.triple import is_sparse
 

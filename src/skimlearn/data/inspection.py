@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skimlearn._jit import kernel
+from skimlearn.data._faults import (
+    FINE,
+    LONGEST,
+    NOT_FINITE,
+    OUT_OF_ORDER,
+    OUT_OF_RANGE,
+    TOO_LONG,
+    has_repeats,
+    inspect_csr,
+    inspect_dense,
+)
 from skimlearn.data.rows import Csr, Dense, Rows, frozen, norms, stored
 from skimlearn.data.triple import Triple, is_sparse
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Indexed", "as_rows", "inspected", "is_number", "measured"]
+__all__ = ["Indexed", "as_rows", "check_entries", "inspected", "is_number", "measured"]
 
 Squares = NDArray[np.float64]
 
 NARROW = 10_000  # columns: sparse rows of so many or fewer are sorted for all solvers
-LONGEST = 1e100  # of the rows that a solver takes: squares of squared lengths must not overflow
 
 
 class Indexed(ABC):
@@ -103,7 +113,20 @@ def measured(
         return X, norms(X) ** 2
     if isinstance(X, Indexed):
         return as_rows(X, bounded=True), X.norms**2
-    return _csr_rows(X, True, sort=False) if is_sparse(X) else _dense_rows(X, True, True)
+    return _csr_rows(X, True, _must_be_sorted) if is_sparse(X) else _dense_rows(X, True, True)
+
+
+def check_entries(X: Any) -> None:
+    """Find broken parts, nan and infinity in a matrix; the order of sparse rows is nobody's matter.
+
+    Examples
+    --------
+    >>> check_entries([[1.0, 2.0], [3.0, 4.0]])
+    """
+    if is_sparse(X):
+        _csr_rows(X, False, _never)
+    else:
+        _dense_rows(X, False, True)
 
 
 def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
@@ -117,7 +140,7 @@ def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
     rows, squares = Dense(frozen(values)), np.zeros(len(values))
     if not inspect:
         return rows, squares
-    fault, i, j = _inspect_dense(rows.values, squares)
+    fault, i, j = inspect_dense(rows.values, squares)
     if fault == NOT_FINITE:
         raise _not_finite(values[i, j], i, j)
     if fault == TOO_LONG and bounded:
@@ -125,7 +148,16 @@ def _dense_rows(X: Any, bounded: bool, inspect: bool) -> tuple[Dense, Squares]:
     return rows, squares
 
 
-def _csr_rows(X: Any, bounded: bool, sort: bool = True) -> tuple[Csr, Squares]:
+def _always(rows: Csr) -> bool:
+    return True
+
+
+def _never(rows: Csr) -> bool:
+    return False
+
+
+def _csr_rows(X: Any, bounded: bool, sorts: Callable[[Csr], bool] = _always) -> tuple[Csr, Squares]:
+    """The rows of a sparse matrix; unsorted ones are mended if ``sorts`` says so."""
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and columns, but has shape {X.shape}")
     matrix = X.tocsr()
@@ -143,7 +175,7 @@ def _csr_rows(X: Any, bounded: bool, sort: bool = True) -> tuple[Csr, Squares]:
         int(d),
     )
     squares = np.zeros(n)
-    fault, k = _inspect_csr(rows, squares)
+    fault, k = inspect_csr(rows, squares)
     if fault == OUT_OF_RANGE:
         i = int(np.searchsorted(starts, k, side="right")) - 1
         raise ValueError(
@@ -153,7 +185,7 @@ def _csr_rows(X: Any, bounded: bool, sort: bool = True) -> tuple[Csr, Squares]:
     if fault == NOT_FINITE:
         i = int(np.searchsorted(starts, k, side="right")) - 1
         raise _not_finite(values[k], i, int(columns[k]))
-    if fault == OUT_OF_ORDER and (sort or not _may_stay_unsorted(rows)):
+    if fault == OUT_OF_ORDER and sorts(rows):
         from scipy.sparse import csr_array
 
         matrix = csr_array((values.copy(), columns.copy(), starts.copy()), shape=(n, d))
@@ -164,27 +196,27 @@ def _csr_rows(X: Any, bounded: bool, sort: bool = True) -> tuple[Csr, Squares]:
     return rows, squares
 
 
-def _may_stay_unsorted(rows: Csr) -> bool:
-    """Whether solvers can take rows that are not sorted.
+def _must_be_sorted(rows: Csr) -> bool:
+    """Whether solvers can't take rows that are not sorted.
 
     They multiply and add them, in any order. But an entry that comes in parts is not as long as its
     parts, and Newton's method multiplies the entries of few columns in pairs, in their order.
     """
     n, d = rows.shape
     if d <= NARROW or n >= 2**32 - 1 or stored(rows) >= n * d:
-        return False
-    return not _has_repeats(rows, np.zeros(d, dtype=np.uint32))
+        return True
+    return bool(has_repeats(rows, np.zeros(d, dtype=np.uint32)))
 
 
 def inspected(rows: Rows) -> str:
     """Read all rows that were not checked before; return what is wrong with them, if anything."""
     if isinstance(rows, Dense):
-        fault, i, j = _inspect_dense(rows.values, np.empty(len(rows.values)))
+        fault, i, j = inspect_dense(rows.values, np.empty(len(rows.values)))
         return f"line {i} holds {rows.values[i, j]} at {j}" if fault == NOT_FINITE else ""
     starts, entries = rows.starts.view(np.int64), len(rows.values)
     if broken := _fault_of_starts(starts, rows.shape[0], entries, len(rows.columns)):
         return broken
-    fault, k = _inspect_csr(rows, np.empty(rows.shape[0]))
+    fault, k = inspect_csr(rows, np.empty(rows.shape[0]))
     if fault in (FINE, TOO_LONG):
         return ""
     line = int(np.searchsorted(starts, k, side="right")) - 1
@@ -255,74 +287,3 @@ def too_long(i: int) -> ValueError:
         f"rows of X are too long: row {i} is longer than {LONGEST:.0e}, so that sums of squares "
         "overflow; scale the features, e.g. with StandardScaler or MaxAbsScaler"
     )
-
-
-@kernel
-def _has_repeats(rows, seen):
-    """Whether a row has a column twice; ``seen`` has one more than the last row of each."""
-    for i in range(len(rows.starts) - 1):
-        mark = np.uint32(i + 1)
-        for k in range(rows.starts[i], rows.starts[i + 1]):
-            j = rows.columns[k]
-            if seen[j] == mark:
-                return True
-            seen[j] = mark
-    return False
-
-
-FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER, TOO_LONG = range(5)
-
-
-@kernel
-def _inspect_csr(rows, lengths):
-    """The first fault of a sparse matrix and its position; disorder and length come last.
-
-    ``lengths`` are set to the squared lengths of the rows, as far as there is no fault.
-    """
-    disorder, long = np.int64(-1), np.int64(-1)
-    one = np.uint64(1)
-    for i in range(len(rows.starts) - 1):
-        start, stop = rows.starts[i], rows.starts[i + 1]
-        squares, falls = 0.0, 0  # no branches in these loops: they run at the speed of memory
-        for k in range(start, stop):
-            squares += np.float64(rows.values[k]) * np.float64(rows.values[k])
-        for k in range(start + one, stop):
-            falls += rows.columns[k] <= rows.columns[k - one]
-        lengths[i] = squares
-        if falls > 0:
-            disorder = np.int64(start)
-        last = rows.columns[stop - one] if stop > start else 0
-        if falls > 0 or last >= rows.width:
-            for k in range(start, stop):
-                if rows.columns[k] >= rows.width:
-                    return OUT_OF_RANGE, np.int64(k)
-        if not squares <= LONGEST * LONGEST:
-            for k in range(start, stop):
-                if not np.isfinite(rows.values[k]):
-                    return NOT_FINITE, np.int64(k)
-            if long < 0:
-                long = np.int64(start)
-    if disorder >= 0:
-        return OUT_OF_ORDER, disorder
-    if long >= 0:
-        return TOO_LONG, long
-    return FINE, np.int64(-1)
-
-
-@kernel
-def _inspect_dense(values, lengths):
-    """The first fault of a dense matrix, its row and its column; and the squared lengths."""
-    n, d = values.shape
-    long = -1
-    for i in range(n):
-        squares = 0.0
-        for j in range(d):
-            squares += np.float64(values[i, j]) * np.float64(values[i, j])
-        lengths[i] = squares
-        if not squares <= LONGEST * LONGEST:
-            for j in range(d):
-                if not np.isfinite(values[i, j]):
-                    return NOT_FINITE, i, j
-            if long < 0:
-                long = i
-    return (TOO_LONG if long >= 0 else FINE), long, -1

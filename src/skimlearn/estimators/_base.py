@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn.data.blas import linalg, one_thread
-from skimlearn.data.inspection import as_rows, measured
+from skimlearn.data.inspection import as_rows, check_entries, measured
 from skimlearn.data.ledger import Reads
 from skimlearn.data.rows import Rows, scored, without_gaps
 from skimlearn.data.store import Store
@@ -231,13 +231,13 @@ def linear_scores(model: Any, X: Any) -> NDArray[Any]:
     inspect = not assume_finite()
     sparse = not isinstance(X, np.ndarray)
     if inspect and sparse:
-        as_rows(X)  # broken parts, nan and inf are found
+        check_entries(X)
     coef = np.atleast_2d(model.coef_).astype(X.dtype, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X @ coef.T) + np.atleast_1d(model.intercept_).astype(X.dtype)
         # where no weight is zero, nan and inf reach the scores: no other pass over X is needed
         if inspect and not sparse and not (coef.all() and np.isfinite(scores.sum())):
-            as_rows(X)
+            check_entries(X)
     return scores
 
 
