@@ -208,3 +208,18 @@ def test_some_epochs_of_a_squared_loss_are_enough_for_conjugate_gradients():
     assert {k: result.solver for k, result in found.items()} == {5: "asgd", 6: "newton-cg"}
     alone = sgd.solve(problem, sgd.Settings(), Budget(epochs=6), seed=0)
     assert found[6].certificate.primal < alone.certificate.primal
+
+
+@pytest.mark.parametrize("loss", ["squared", "log"])
+def test_rows_with_directions_of_their_own_are_left_to_dual_ascent(loss):
+    """Many features for a row, each in few rows: what lengths say of dual ascent is wrong."""
+    rng = np.random.default_rng(0)
+    X = sp.random(600, 6000, density=0.02, random_state=rng, format="csr")
+    y = np.where(X @ rng.normal(size=6000) > 0.0, 1.0, -1.0)
+    problem = make(loss, X, y, bias="none", alpha=1e-4)
+    result = auto.solve(problem, Budget(gap=1e-3, epochs=1000), seed=0)
+    assert result.solver == "dual"
+    passes = newton_cg.solve(problem, Budget(gap=1e-3, epochs=1000), seed=0).epochs
+    assert result.epochs < 0.7 * passes
+    dense = make(loss, X.toarray() + 0.01, y, bias="none", alpha=1e-4)  # all features in all rows
+    assert auto.solve(dense, Budget(gap=1e-3, epochs=1000), seed=0).solver != "dual"

@@ -26,8 +26,10 @@ fewer reads than five passes allowed     a stochastic method alone (averaged SGD
 
 With s = L S / (alpha n), where n rows have the mean squared length S and L is the curvature of the
 loss (1 where it has kinks), dual ascent takes some 4 (1 + s) epochs, and conjugate gradients some
-15 + 6 sqrt(s) passes, twice as many if the loss is not squared. A Newton step costs about the
-squares of the rows' lengths, or, for dense rows, d^2 in whole blocks. Some rows tell all of it.
+15 + 6 sqrt(s) passes, twice as many if the loss is not squared. Where features are rare and many
+more than the rows, epochs are far fewer: rows have directions of their own. A Newton step costs
+about the squares of the rows' lengths, or, for dense rows, d^2 in whole blocks. Some rows tell all
+of it.
 Steps of averaged SGD are for typical rows, not for the longest, if the slope is bounded.
 """
 
@@ -62,6 +64,7 @@ SLOW = 60.0  # epochs of dual ascent, more of which make a regression with kinks
 ROUGH = 3e-3  # the relative gap that conjugate gradients leave there to dual ascent
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
+WIDE, RARE = 5.0, 0.1  # so is it with so many features for a row, if each has few of the rows
 PASS = 3.0  # the same for an entry in a pass of conjugate gradients
 SEARCH = 190.0  # the same for the step of a row in dual ascent, if it is a search
 COLUMN, RENEW = 5.0, 35.0  # the same for an entry in a pass over columns, and for a row
@@ -156,6 +159,9 @@ class _Costs:
         self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
         passes = (15.0 + 6.0 * math.sqrt(slowness)) * (1.0 if self.exact else 2.0)
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
+        self.apart = (
+            d > WIDE * n and self.entries < RARE * n * d
+        )  # rows have directions of their own
         self.kinked_regression = not self.smooth and not loss.labels
         slow = self.kinked_regression and self.epochs > SLOW
         usable = (self.smooth or slow) and plain and common
@@ -190,7 +196,7 @@ class _Costs:
     @property
     def cg_is_best(self) -> bool:
         """Whether conjugate gradients cost less than dual ascent would."""
-        return self.cg <= self.dual
+        return self.cg <= self.dual and not self.apart
 
     @property
     def columns_are_best(self) -> bool:
