@@ -237,8 +237,10 @@ def middle_bias(problem: Problem, z: Vector, b: float) -> float:
 def _mean_loss(loss, z, b, y, m):
     total = _sum_of_losses(loss, z, b, y, m)
     if math.isnan(total):  # rows of weight 0 may be infinitely wrong
-        kept = m > 0.0
-        total = _sum_of_losses(loss, z[kept], b, y[kept], m[kept])
+        total = 0.0
+        for i in range(len(z)):
+            if m[i] > 0.0:
+                total += m[i] * loss.value(z[i] + b, y[i])
     return total / len(z)
 
 
@@ -310,8 +312,10 @@ def _balance(a, m):
 def _mean_slope(loss, z, b, y, m):
     total = _sum_of_slopes(loss, z, b, y, m)
     if math.isnan(total):  # rows of weight 0 may be infinitely wrong
-        kept = m > 0.0
-        total = _sum_of_slopes(loss, z[kept], b, y[kept], m[kept])
+        total = 0.0
+        for i in range(len(z)):
+            if m[i] > 0.0:
+                total += m[i] * loss.slope(z[i] + b, y[i])
     return total / len(z)
 
 
