@@ -65,6 +65,9 @@ def _surroundings(records):
     loads = [r["machine"]["load"][0] for r in records if r["machine"].get("load")]
     if loads:
         yield f"Its load was {min(loads):.1f} to {max(loads):.1f} processes."
+    commits = sorted({str(r["machine"]["commit"]) for r in records if r["machine"].get("commit")})
+    if commits:
+        yield f"Our code: commit {', '.join(commits)}."
     found = {}
     for record in records:
         for versions in record["versions"].values():

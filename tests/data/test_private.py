@@ -121,12 +121,17 @@ def test_only_where_it_pays(tmp_path, monkeypatch):
     problem = make_problem(X, np.where(np.arange(N) % 2, 1.0, -1.0), loss="hinge", alpha=1e-2)
     monkeypatch.setattr(private.merged, "__defaults__", (0,))
     budget = Budget(gap=1e-3, epochs=100)
-    assert choose.merge(problem, "auto", budget) is not None
-    assert choose.merge(problem, "asgd", budget) is None
-    assert choose.merge(problem, "auto", Budget(gap=1e-3, epochs=3)) is None
-    assert choose.merge(problem, "auto", Budget(gap=1e-3, reads=10**9)) is None
+    assert choose.merge([problem], "auto", budget) is not None
+    assert choose.merge([problem], "asgd", budget) is None
+    assert choose.merge([problem], "auto", Budget(gap=1e-3, epochs=3)) is None
+    assert choose.merge([problem], "auto", Budget(gap=1e-3, reads=10**9)) is None
+    easy = problem.with_alpha(1.0)  # two epochs, which a copy would take as well
+    assert choose.merge([easy], "auto", budget) is None
+    assert choose.merge([easy] * 5, "auto", budget) is not None  # one copy serves them all
+    assert choose.merge([easy], "auto", Budget(gap=1e-9, epochs=100)) is not None
+    assert choose.merge([easy], "auto", Budget(gap=None, epochs=100)) is not None
     curved = make_problem(X, problem.y, loss="hinge", alpha=1e-2, p=1.5)
-    assert choose.merge(curved, "auto", budget) is None
+    assert choose.merge([curved], "auto", budget) is None
     store = Store.create(tmp_path / "store", X, problem.y)
     assert merged(as_rows(store)) is not None
     monkeypatch.setattr("skimlearn.data.disk.POOL", 1000)

@@ -233,3 +233,17 @@ def test_step_sizes_on_paper():
     method = begin(make("hinge", X, y, bias="regularized", alpha=ALPHA, p=1.0, radius=math.pi))
     expected = (np.abs(X).max(axis=1) ** 2 + 1) / (ALPHA * N)
     np.testing.assert_allclose(method.h, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log", "squared"])
+def test_a_strong_regularizer_is_checked_after_one_epoch(loss):
+    """Where 1 / (alpha n) is below the tolerance, one epoch leaves about that gap."""
+    X, y = make_data(loss, 2000, 4)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    problem = make(loss, X, y, bias="none", alpha=0.1)
+    loose = dual.solve(problem, budget=Budget(gap=0.02, epochs=50), seed=0)
+    assert loose.status is Status.CONVERGED
+    assert loose.epochs == 1.0
+    tight = dual.solve(problem, budget=Budget(gap=0.001, epochs=50), seed=0)
+    assert tight.status is Status.CONVERGED
+    assert tight.history[0].epoch > 1.0  # a check after the first would have been in vain

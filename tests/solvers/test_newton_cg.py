@@ -81,6 +81,16 @@ def test_the_optimum_is_that_of_the_exact_method(loss, bias, weighted):
     assert close((found.x, found.bias), (exact.x, exact.bias), 1e-3)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "epsilon_insensitive"])
+def test_steps_do_not_go_back_and_forth_between_two_pieces(loss):
+    """Directions that are as rough in every step take more than 2,000 passes in some of these."""
+    for seed in range(10):
+        for bias in ("free", "regularized"):
+            problem, *_ = problem_of(loss, bias, seed=seed)
+            found = newton_cg.solve(problem, Budget(gap=1e-9, epochs=600))
+            assert found.status is Status.CONVERGED
+
+
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("loss", [*SMOOTH, *KINKED])
 def test_certificates_hold_wherever_the_run_ends(loss, bias):
@@ -160,7 +170,8 @@ def test_the_default_takes_it_where_dual_ascent_would_be_slow(loss, alpha, solve
     y = np.where(X @ rng.normal(size=2500) > 0.0, 1.0, -1.0)
     problem = make(loss, X, y, bias="none", alpha=alpha)
     result = auto.solve(problem, Budget(gap=1e-3, epochs=1000), seed=0)
-    assert result.solver == solver
+    # near the gap where a loss with kinks is left to dual ascent, the last round may do without it
+    assert result.solver.removesuffix("+dual") == solver
     assert result.status is Status.CONVERGED
 
 

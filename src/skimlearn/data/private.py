@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
 from skimlearn.data.disk import Runs
-from skimlearn.data.rows import Csr, Rows, frozen
+from skimlearn.data.rows import Csr, Rows, frozen, stored
 
 __all__ = ["Merged", "merged"]
 
@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 
 WIDE = 2**17  # columns: the weights of fewer are near the processor anyway
 MOST = 30_000_000  # entries that are copied
-WORTH = 2 / 3  # of the columns: if more would be left, the copy does not pay
+WORTH = 0.5  # of the columns: if more would be left, the copy does not pay
 NOBODY = np.uint32(2**32 - 1)  # the place of a column that less than two rows have
 
 
@@ -73,15 +73,15 @@ class Merged(NamedTuple):
 def merged(rows: Rows, wide: int = WIDE) -> Merged | None:
     """The rows with one column for all that only one row has; None if that does not pay.
 
-    It does for sparse rows with more than ``wide`` columns, if at most two thirds are left. More
+    It does for sparse rows with more than ``wide`` columns, if at most half of them are left. More
     than `MOST` entries, or what is on disk and too large to be visited as if it were in memory, are
     not copied. The copy is in float64: a norm that is rounded would make it another problem.
     """
     n, d = rows.shape
     if not isinstance(rows, Csr) or not wide < d < NOBODY or Runs(rows).pools > 1:
         return None
-    stored = int(rows.starts[-1] - rows.starts[0])
-    if stored > MOST:
+    entries = stored(rows)
+    if entries > MOST:
         return None
     met = np.zeros(d, dtype=np.uint8)
     _meet(rows, met)
@@ -92,7 +92,7 @@ def merged(rows: Rows, wide: int = WIDE) -> Merged | None:
     places = np.cumsum(many, dtype=np.uint32)
     places -= np.uint32(1)
     places[~many] = NOBODY
-    most = stored - single + min(n, single)
+    most = entries - single + min(n, single)
     values, columns = np.empty(most + 1), np.empty(most + 1, rows.columns.dtype)
     starts, counts = np.zeros(n + 1, np.uint64), np.zeros(n, np.int64)
     own, parts = np.empty(single + 1, np.uint32), np.empty(single + 1)

@@ -136,7 +136,7 @@ class LinearModel(Estimator):
         threads = workers(n_jobs, count)
         seed = seeds(self.random_state, count)
         starts = self._starts(count, problems[0].rows.shape)
-        few = choose.merge(problems[0], self.solver, budget)
+        few = choose.merge(problems, self.solver, budget)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
 

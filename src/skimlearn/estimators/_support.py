@@ -40,7 +40,8 @@ def keep_support(model: Any, rows: Rows, coefficients: Vector) -> None:
         chosen = np.zeros(1, dtype=np.int64)
     model.support_ = chosen
     model.support_vectors_ = kept_rows(rows, chosen)
-    model.dual_coef_ = coefficients[:, chosen]
+    # in the order of a file's: BLAS has other last digits in another
+    model.dual_coef_ = np.ascontiguousarray(coefficients[:, chosen])
 
 
 def support_sums(model: Any, X: Any, threads: int) -> tuple[Vector, Rows]:

@@ -144,11 +144,11 @@ def regularization_path(
     )
     budget = Budget(gap=tol, epochs=max_epochs, seconds=max_seconds)
     rng = np.random.default_rng(random_state)
-    few = choose.merge(problem, solver, budget)
+    problems = [problem.with_alpha(float(alpha)) for alpha in grid]
+    few = choose.merge(problems, solver, budget)
     results: list[Result] = []
     start = None
-    for alpha in grid:
-        here = problem.with_alpha(float(alpha))
+    for alpha, here in zip(grid, problems, strict=True):
         result = choose.solve(
             here, solver, budget=budget, seed=rng, start=start, callback=callback, few=few
         )

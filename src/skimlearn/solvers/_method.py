@@ -51,7 +51,8 @@ class Method(ABC):
     whole = False  # whether a visit needs all rows of the epoch at once, and counts its reads
     thorough = False  # whether to go on below the target gap, to the last digits
     finished = False  # whether the method has nothing more to do
-    goal: float | None = None  # the gap that the run is to reach, as far as it is known
+    tol: float | None = None  # the relative gap that the run is to reach,
+    goal: float | None = None  # and the gap, as far as it is known
 
     def __init__(self, problem: Problem, ledger: Ledger) -> None:
         self.problem = problem

@@ -172,6 +172,7 @@ class Run:
         if status is not None:
             return status
         if self.budget.gap is not None:
+            self.method.tol = self.budget.gap
             self.method.goal = self.budget.gap * abs(self.answer.value)
         if self.method.due(self.visits / self.problem.n, self.reads_at_last_check):
             before = self.certificate.gap

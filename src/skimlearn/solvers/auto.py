@@ -39,6 +39,7 @@ import math
 import threading
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.data.disk import Runs
@@ -51,10 +52,10 @@ from skimlearn.solvers._run import Callback, Run, Start
 from skimlearn.solvers._step_sizes import is_safe, shift, slope_is_bounded, typical_shift
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["solve"]
+__all__ = ["slowness", "solve"]
 
 TINY = 3e5  # entries times columns: a Newton step that costs no more is hardly felt
-SOME = 1000  # rows that costs are guessed from
+SOME = 1000  # rows that costs are guessed from, at most
 KINKED = 10.0  # Newton steps on all rows for a loss with kinks
 LONG = 300  # epochs, with fewer of which Newton's steps are too long
 HURRY = 10.0  # epochs that a stochastic method alone may have at most,
@@ -132,6 +133,20 @@ def solve(
     return run.result()
 
 
+def slowness(problem: Problem) -> float:
+    """The s of the table's legend: with it, the epochs of dual ascent grow as 1 + s."""
+    some = _some_rows(problem.n)
+    if problem.squares is not None:
+        square = float(problem.squares[some].mean())
+    else:
+        square = float((norms(take(problem.rows, some)) ** 2).mean())
+    return min(problem.loss.curvature(), 1.0) * square / (problem.alpha * problem.n)
+
+
+def _some_rows(n: int) -> NDArray[np.int64]:
+    return np.linspace(0, n - 1, min(n, SOME), dtype=np.int64)
+
+
 class _Costs:
     """What the methods would cost, guessed from some of the rows: the same for dense and sparse.
 
@@ -140,12 +155,7 @@ class _Costs:
 
     def __init__(self, problem: Problem, budget: Budget) -> None:
         n, d, loss = problem.n, problem.d, problem.loss
-        some = np.linspace(0, n - 1, min(n, SOME), dtype=np.int64)
-        counts = nonzeros(problem.rows, some)
-        if problem.squares is not None:
-            square = float(problem.squares[some].mean())
-        else:
-            square = float((norms(take(problem.rows, some)) ** 2).mean())
+        counts = nonzeros(problem.rows, _some_rows(n))
         self.most_epochs = math.inf if budget.epochs is None else budget.epochs
         self.exact = loss.quadratic  # a Newton step ends at the optimum
         self.smooth = math.isfinite(loss.curvature())
@@ -153,11 +163,11 @@ class _Costs:
         plain = isinstance(problem.regularizer, SquaredL2) and budget.reads is None
         self.entries = n * float(counts.mean())
         self.copied = self.entries <= COPIED and Runs(problem.rows).pools == 1
-        slowness = min(loss.curvature(), 1.0) * square / (problem.alpha * n)
-        self.epochs = 4.0 * (1.0 + slowness)  # of dual ascent
+        slow_by = slowness(problem)
+        self.epochs = 4.0 * (1.0 + slow_by)  # of dual ascent
         self.dual = self.epochs * VISIT * self.entries
         self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
-        passes = (15.0 + 6.0 * math.sqrt(slowness)) * (1.0 if self.exact else 2.0)
+        passes = (15.0 + 6.0 * math.sqrt(slow_by)) * (1.0 if self.exact else 2.0)
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
         self.apart = (
             d > WIDE * n and self.entries < RARE * n * d

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,17 +22,28 @@ from skimlearn.solvers._stochastic import Stochastic
 __all__ = ["SOLVERS", "merge", "solve"]
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
-MANY = 10  # epochs, less of which do not pay for a copy of the rows
+MANY = 10  # allowed epochs, with fewer of which rows are not copied
+PAYS = 5.0  # epochs of all problems together, as guessed, that pay for a copy of the rows
+FIRST, DIGIT = 0.5, 1.2  # epochs of dual ascent at any gap, and for each of its digits
 
 
-def merge(problem: Problem, solver: str, budget: Budget) -> Merged | None:
+def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | None:
     """The rows with fewer columns, where many are in one row only and `solve` would gain from it.
 
-    What is returned is for all problems of these rows, solver and budget.
+    The problems have these rows in common, and are solved one after the other with the same budget.
     """
-    alike = solver in ("auto", "dual") and isinstance(problem.regularizer, SquaredL2)
+    one = problems[0]
+    alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
     long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
-    return merged(problem.rows) if alike and long else None
+    pays = alike and long and sum(_epochs(p, budget) for p in problems) >= PAYS
+    return merged(one.rows) if pays else None
+
+
+def _epochs(problem: Problem, budget: Budget) -> float:
+    """How many epochs of dual ascent the gap of a budget takes, roughly."""
+    if not budget.gap:
+        return math.inf
+    return (1.0 + auto.slowness(problem)) * (FIRST + DIGIT * max(0.0, -math.log10(budget.gap)))
 
 
 def solve(

@@ -21,7 +21,9 @@ bias is regularised towards a centre that moves to where the bias went, after ea
 
 Checks. A visit knows the response of its row, and so the gap between loss and dual variable that
 the row contributes. Their sum over an epoch is a guess of the gap, and a check, which reads all
-rows, is made when it has fallen to the target.
+rows, is made when it has fallen to the target. In the first epoch it tells nothing, since all
+variables are zero at their visits: the relative gap is about s = L S / (alpha n) then, with L and S
+as in `auto`.
 
 Shrinking. A row that a visit did not move is put aside until the next check. A check reads all
 rows, so all responses are known then, and every row comes back whose variable would move for some
@@ -129,12 +131,14 @@ class DualAscent(Method):
         self.seen = float(problem.n)  # rows that the problem is taken to have
         self.gaps = [math.inf, 0.0]  # estimates of the gap from the visits of the last two epochs
         self.doubt = 1.0  # how many times larger the gap was than its estimate, at the last check
+        self.first_gap = math.inf  # the relative gap after the first epoch, roughly
         if start is not None:
             self._begin_at(start)
         elif problem.regularizer.linear():
             steepness = min(problem.loss.curvature(), 1.0)
-            more = HEAD_START * steepness * float(problem.weights @ squares) / problem.n
-            self.seen = min(self.seen, more / problem.alpha)
+            slow_by = steepness * float(problem.weights @ squares) / problem.n / problem.alpha
+            self.seen = min(self.seen, HEAD_START * slow_by)
+            self.first_gap = slow_by / problem.n
         refresh(problem.regularizer, 1.0, self.theta, self.phi, self.mirror)
 
     def _all_rows(self) -> NDArray[Any]:
@@ -229,6 +233,8 @@ class DualAscent(Method):
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
         if self.passes >= MOST_PASSES or len(self.rows_left) == 0:
+            return True
+        if epochs <= 1.0 and self.tol is not None and self.first_gap <= self.tol:
             return True
         if self.goal is not None and self.doubt * self._guess() <= self.goal * self.problem.n:
             return True
