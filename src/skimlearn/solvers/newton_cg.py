@@ -14,8 +14,8 @@ iterations end when they gain little beside what they have gained (Nash and Sofe
 search direction within a truncated-Newton method", 1990; Galli and Lin, "A study on truncated
 Newton methods for linear classification", 2021). A squared loss is its own model: conjugate
 gradients go on to the end there. A loss with kinks is made smooth by a proximal term (`_proximal`),
-and bends abruptly where the term ends: rough directions may go back and forth between two pieces,
-so that a step which gains little makes the inner iterations of the next one go on for longer.
+and bends abruptly where the term ends: rough directions may go back and forth between two pieces.
+A round that takes many steps is therefore given more and more exact ones.
 
 The certificate. Responses and gradient are at hand, and with a = -slopes the dual vector is
 theta = w - g / alpha: a bound without another pass. It is loose, ||g||^2 / (2 alpha) above the
@@ -46,7 +46,7 @@ from skimlearn.solvers.dual import DualAscent, Settings
 __all__ = ["NewtonCg", "solve"]
 
 LITTLE = 0.5  # of the mean gain of the iterations so far: one that gains less is the last;
-SLOW, FINER = 0.5, 0.1  # of the former slope is left: the next direction is found more exactly
+MANY, FINER = 20, 0.5  # steps of a round, after which each direction is found more exactly
 MENDED = 0.1  # of the gap that the slopes prove is left after a pass of dual ascent, at first
 LOST = 1e-13  # of the squared residual at the beginning: no digits are left below
 
@@ -111,7 +111,7 @@ class NewtonCg(Method):
             self.ridge[1] = 0.0
         self.damping = 0.0  # of a free bias, in the model at x alone
         self.fresh = True  # whether there is no model at x yet
-        self.little, self.former = LITTLE, math.inf
+        self.little, self.steps = LITTLE, 0
         self.iterations, self.gained, self.fall = 0, 0.0, 0.0
         self.value, self.first = math.inf, 0.0
         self.mended = MENDED
@@ -153,7 +153,7 @@ class NewtonCg(Method):
         if not self.smooth and self.term.is_solved(*solved):
             self.fresh = self.round_ended = True
             self.finished = self.term.advance(goal)
-            self.little, self.former = LITTLE, math.inf
+            self.little, self.steps = LITTLE, 0
             return
         self.residual *= -1.0
         if problem.bias == "none":
@@ -170,8 +170,8 @@ class NewtonCg(Method):
             self.step[:], self.reach[:] = 0.0, 0.0
         self.finished = not self.first > 1e-32 * abs(self.value)
         if not self.smooth:
-            self.little *= FINER if self.first > SLOW * self.former else 1.0
-            self.former = self.first
+            self.steps += 1
+            self.little *= FINER if self.steps > MANY else 1.0
 
     def _iterate(self) -> None:
         problem, d = self.problem, self.problem.d
