@@ -18,10 +18,14 @@ __all__ = [
     "entry",
     "frozen",
     "lengths",
+    "part_of_visits",
     "prefetch",
     "prefetch_start",
+    "products",
+    "share_out",
     "size",
     "value",
+    "vectors",
 ]
 
 
@@ -87,6 +91,41 @@ def _dense_add(rows, i, c, w):
 def _csr_add(rows, i, c, w):
     for k in range(rows.starts[i], rows.starts[i + 1]):
         w[rows.columns[k]] += c * rows.values[k]
+
+
+def _dense_products(rows, i, w, out):
+    """out_k = <row i, w_k> for several vectors, which `vectors` has made for these rows."""
+    for k in range(np.uint64(len(out))):
+        total = 0.0
+        for j in range(np.uint64(rows.values.shape[1])):
+            total += w[k, j] * rows.values[i, j]
+        out[k] = total
+
+
+def _csr_products(rows, i, w, out):
+    count = np.uint64(len(out))
+    for k in range(count):
+        out[k] = 0.0
+    for at in range(rows.starts[i], rows.starts[i + 1]):
+        j, x = rows.columns[at], rows.values[at]
+        for k in range(count):  # side by side in memory
+            out[k] += x * w[k, j]
+
+
+def _dense_share_out(rows, i, c, w):
+    """w_k += c_k * row i for several vectors."""
+    for k in range(np.uint64(len(c))):
+        if c[k] != 0.0:
+            for j in range(np.uint64(rows.values.shape[1])):
+                w[k, j] += c[k] * rows.values[i, j]
+
+
+def _csr_share_out(rows, i, c, w):
+    count = np.uint64(len(c))
+    for at in range(rows.starts[i], rows.starts[i + 1]):
+        j, x = rows.columns[at], rows.values[at]
+        for k in range(count):
+            w[k, j] += x * c[k]
 
 
 def _dense_size(rows, i):
@@ -159,12 +198,28 @@ prefetch_start = dispatch(
 prefetch = dispatch("prefetch", {Dense: _dense_prefetch, Csr: _csr_prefetch})
 dot = dispatch("dot", {Dense: _dense_dot, Csr: _csr_dot})
 add = dispatch("add", {Dense: _dense_add, Csr: _csr_add})
+products = dispatch("products", {Dense: _dense_products, Csr: _csr_products})
+share_out = dispatch("share_out", {Dense: _dense_share_out, Csr: _csr_share_out})
 size = dispatch("size", {Dense: _dense_size, Csr: _csr_size})
 entry = dispatch("entry", {Dense: _dense_entry, Csr: _csr_entry})
 value = dispatch("value", {Dense: _dense_value, Csr: _csr_value})
 
 
 # -------------------------------------------------------------------------------- outside kernels
+
+
+def vectors(rows: Rows, count: int) -> NDArray[np.float64]:
+    """So many vectors of zeros as (vector, column), in the order in which `products` reads them.
+
+    Sparse rows find what belongs to a column side by side; dense ones run through vector by vector,
+    while the row is at hand.
+    """
+    return np.zeros((count, rows.shape[1]), order="F" if isinstance(rows, Csr) else "C")
+
+
+def part_of_visits(rows: Rows, count: int) -> float:
+    """What a visit for several vectors takes, as a part of as many visits for one."""
+    return min(1.0, 0.2 + (3.0 if isinstance(rows, Csr) else 1.0) / count)
 
 
 def lengths(rows: Rows) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ Inside kernels:
 ``look_ahead(...)``        ask the memory for rows that are visited soon
 ``dot(rows, i, w)``        <row i, w>
 ``add(rows, i, c, w)``     w += c * row i
+``products``, ``share_out``  the same for several vectors at once
 ``size(rows, i)``          how many entries are stored; ``entry(rows, i, k)`` is the k-th of them
 ``value(rows, i, j)``      the entry in column j
 =========================  ===========================================================
@@ -37,10 +38,14 @@ from skimlearn.data._row_kinds import (
     entry,
     frozen,
     lengths,
+    part_of_visits,
     prefetch,
     prefetch_start,
+    products,
+    share_out,
     size,
     value,
+    vectors,
 )
 from skimlearn.data._row_parts import (
     between,
@@ -81,17 +86,21 @@ __all__ = [
     "norms",
     "over_columns",
     "own_arrays",
+    "part_of_visits",
     "pieces",
     "plain",
+    "products",
     "responses",
     "scaled",
     "scored",
+    "share_out",
     "side_by_side",
     "size",
     "stacked",
     "stored",
     "take",
     "value",
+    "vectors",
     "without_gaps",
 ]
 

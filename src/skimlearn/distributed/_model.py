@@ -17,7 +17,7 @@ from skimlearn.distributed._team import Cluster, client_of
 from skimlearn.distributed.cocoa import Ascent
 from skimlearn.distributed.mixing import Mixing
 from skimlearn.estimators._base import LinearModel
-from skimlearn.estimators._checks import budget_of, seeds, share_of
+from skimlearn.estimators._checks import budget_of, seeds
 from skimlearn.estimators._progress import Progress
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas.losses import Loss
@@ -206,7 +206,8 @@ class DaskModel(LinearModel, ABC):
                 **options,
             )  # fmt: skip
             return solve(
-                mine, method, share_of(budget, began, count, 1.0), entries=entries,
+                mine, method, budget.share(time.perf_counter() - began, count, 1.0),
+                entries=entries,
                 callback=progress,
                 checkpoint=kept.part(k) if kept is not None and count > 1 else kept,
             )  # fmt: skip

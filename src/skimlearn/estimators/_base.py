@@ -24,7 +24,6 @@ from skimlearn.estimators._checks import (
     budget_of,
     check_data,
     seeds,
-    share_of,
     workers,
 )
 from skimlearn.estimators._contract import (
@@ -139,22 +138,27 @@ class LinearModel(Estimator):
         few = choose.merge(problems, self.solver, budget)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
+        common: dict[str, Any] = {"callback": progress, "stop": stop, "few": few}
 
         def solve(k: int) -> Result:
+            share = budget.share(time.perf_counter() - began, count, (count - k) / threads)
+            if begun is not None:
+                return begun.end(k, share.seconds)
             return choose.solve(
                 problems[k],
                 self.solver,
-                budget=share_of(budget, began, count, (count - k) / threads),
+                budget=share,
                 average=self.average,
                 batch_size=self.batch_size,
                 seed=int(seed[k]),
                 start=starts[k],
-                callback=progress,
-                stop=stop,
-                few=few,
+                **common,
             )
 
         try:
+            begun = choose.begin_together(
+                problems, self.solver, budget=budget, seeds=seed.tolist(), starts=starts, **common
+            )
             if threads == 1:
                 results = []
                 for k in range(count):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 import sys
-import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -231,16 +229,6 @@ def budget_of(model: Any) -> Budget:
             "would never end"
         )
     return Budget(**values)
-
-
-def share_of(budget: Budget, began: float, count: int, left: float) -> Budget:
-    """One of several problems' share of the reads, and of the seconds that are left."""
-    reads, seconds = budget.reads, budget.seconds
-    if reads is not None:
-        reads //= count
-    if seconds is not None:
-        seconds = max(seconds - (time.perf_counter() - began), 0.0) / max(left, 1.0)
-    return replace(budget, reads=reads, seconds=seconds)
 
 
 def _is_real(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,3 +69,15 @@ class Budget:
                 raise ValueError(f"{name}={value!r} of the budget must not be negative")
         if self.gap is None and self.epochs is None and self.reads is None and self.seconds is None:
             raise ValueError("a budget needs at least one of gap, epochs, reads, seconds")
+
+    def share(self, spent: float, count: int, left: float) -> Budget:
+        """One of ``count`` problems' share of the reads, and of the seconds that are not spent.
+
+        ``left`` problems, as many threads see them, have still to share the seconds.
+        """
+        reads, seconds = self.reads, self.seconds
+        if reads is not None:
+            reads //= count
+        if seconds is not None:
+            seconds = max(seconds - spent, 0.0) / max(left, 1.0)
+        return replace(self, reads=reads, seconds=seconds)

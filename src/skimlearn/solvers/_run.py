@@ -12,7 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -89,6 +89,7 @@ class Run:
         stop: threading.Event | None = None,
     ) -> None:
         self.began = time.perf_counter()
+        self.spent = 0.0  # seconds, while the clock stands still
         self.problem, self.budget = problem, budget
         self.start, self.callback, self.stop = start, callback, stop
         self.rng = np.random.default_rng(seed)
@@ -114,8 +115,27 @@ class Run:
 
     def stage(self, method: Method, *, epochs: int | None = None) -> Run:
         """Let a method work until the budget is used up, or for some epochs of a longer run."""
+        self.enter(method)
+        return self.work(epochs)
+
+    def enter(self, method: Method) -> None:
+        """Make a method the present one."""
         self.method = method
         self.solver = method.name if not self.solver else f"{self.solver}+{method.name}"
+
+    def pause(self) -> None:
+        """Stop the clock."""
+        self.spent = self._seconds()
+
+    def resume(self, seconds: float | None) -> None:
+        """Let the clock go on after a pause; if the time is limited, so much is left."""
+        self.began = time.perf_counter() - self.spent
+        if seconds is not None:
+            self.budget = replace(self.budget, seconds=self.spent + seconds)
+
+    def work(self, epochs: int | None = None) -> Run:
+        """Let the present method work to its end."""
+        method = self.method
         last_visit = self.visits + epochs * self.problem.n if epochs is not None else None
         try:
             while self.status is None and (last_visit is None or self.visits < last_visit):
@@ -171,19 +191,28 @@ class Run:
         del order  # a check needs its room
         if status is not None:
             return status
+        if self.is_due() and (status := self.judge()) is not None:
+            return status
+        return Status.STOPPED if self.is_told_to_stop() else None
+
+    def judge(self) -> Status | None:
+        """Check; a status if the run is over."""
+        before = self.certificate.gap
+        self._check()
+        if self._reached() and not self.method.thorough:
+            return Status.CONVERGED
+        return Status.STALLED if self._stalled(before) else None
+
+    def is_due(self) -> bool:
+        """Whether the method wants to be checked; it is told what the run is to reach."""
         if self.budget.gap is not None:
             self.method.tol = self.budget.gap
             self.method.goal = self.budget.gap * abs(self.answer.value)
-        if self.method.due(self.visits / self.problem.n, self.reads_at_last_check):
-            before = self.certificate.gap
-            self._check()
-            if self._reached() and not self.method.thorough:
-                return Status.CONVERGED
-            if self._stalled(before):
-                return Status.STALLED
-        if self.callback is not None and self.callback(self._record()):
-            return Status.STOPPED
-        return None
+        return self.method.due(self.visits / self.problem.n, self.reads_at_last_check)
+
+    def is_told_to_stop(self) -> bool:
+        """Whether the callback says so."""
+        return self.callback is not None and bool(self.callback(self._record()))
 
     def _visit(self, order: Order) -> Status | None:
         """Visit rows in chunks, with a look at the clock after each."""

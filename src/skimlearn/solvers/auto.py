@@ -29,7 +29,8 @@ loss (1 where it has kinks), dual ascent takes some 4 (1 + s) epochs, and conjug
 15 + 6 sqrt(s) passes, twice as many if the loss is not squared. Where features are rare and many
 more than the rows, epochs are far fewer: rows have directions of their own. A Newton step costs
 about the squares of the rows' lengths, or, for dense rows, d^2 in whole blocks. Some rows tell all
-of it.
+of it. Several problems of the same rows have their visits side by side, if they begin with dual
+ascent (`side_by_side`): these are cheaper then.
 Steps of averaged SGD are for typical rows, not for the longest, if the slope is bounded.
 """
 
@@ -52,7 +53,7 @@ from skimlearn.solvers._run import Callback, Run, Start
 from skimlearn.solvers._step_sizes import is_safe, shift, slope_is_bounded, typical_shift
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["slowness", "solve"]
+__all__ = ["Costs", "finish", "slowness", "solve"]
 
 TINY = 3e5  # entries times columns: a Newton step that costs no more is hardly felt
 SOME = 1000  # rows that costs are guessed from, at most
@@ -94,7 +95,7 @@ def solve(
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)
     run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    costs, z = _Costs(problem, budget), None
+    costs, z = Costs(problem, budget), None
     if costs.tiny:
         return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
     hurried = start is None and costs.hurried
@@ -126,10 +127,15 @@ def solve(
         run.stage(
             dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=costs.patience
         )
+    return finish(run, costs)
+
+
+def finish(run: Run, costs: Costs) -> Result:
+    """The end of a run, if need be by Newton's method: dual ascent has had its epochs."""
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
         finisher = newton.Newton if costs.has_newton else newton_cg.NewtonCg
-        run.stage(finisher(problem, run.ledger, start))
+        run.stage(finisher(run.problem, run.ledger, start))
     return run.result()
 
 
@@ -147,13 +153,14 @@ def _some_rows(n: int) -> NDArray[np.int64]:
     return np.linspace(0, n - 1, min(n, SOME), dtype=np.int64)
 
 
-class _Costs:
+class Costs:
     """What the methods would cost, guessed from some of the rows: the same for dense and sparse.
 
     Attributes are amounts, in multiplications and epochs; properties are what follows from them.
+    ``part`` is that of a visit in dual ascent, where other problems make their visits meanwhile.
     """
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    def __init__(self, problem: Problem, budget: Budget, part: float = 1.0) -> None:
         n, d, loss = problem.n, problem.d, problem.loss
         counts = nonzeros(problem.rows, _some_rows(n))
         self.most_epochs = math.inf if budget.epochs is None else budget.epochs
@@ -165,7 +172,7 @@ class _Costs:
         self.copied = self.entries <= COPIED and Runs(problem.rows).pools == 1
         slow_by = slowness(problem)
         self.epochs = 4.0 * (1.0 + slow_by)  # of dual ascent
-        self.dual = self.epochs * VISIT * self.entries
+        self.dual = part * self.epochs * VISIT * self.entries
         self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
         passes = (15.0 + 6.0 * math.sqrt(slow_by)) * (1.0 if self.exact else 2.0)
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
@@ -217,6 +224,12 @@ class _Costs:
         if self.newton_is_cheapest:  # its samples are as good, if its steps are not dear
             return self.newton_step > DEAR * self.column_pass
         return self.cg_is_best
+
+    @property
+    def dual_is_best(self) -> bool:
+        """Whether to begin with dual ascent."""
+        others = self.columns_are_best or self.newton_is_best or self.cg_is_best
+        return not (self.tiny or self.hurried or others)
 
     @property
     def half_of_the_epochs(self) -> int | None:

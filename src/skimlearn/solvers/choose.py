@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skimlearn.data.blas import one_thread_for
 from skimlearn.data.private import Merged, merged
+from skimlearn.data.rows import part_of_visits
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
-from skimlearn.result import Budget, Result
-from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
-from skimlearn.solvers._run import Callback, Options, Start
+from skimlearn.result import Budget, Result, Status
+from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd, side_by_side
+from skimlearn.solvers._run import Callback, Options, Run, Start
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["SOLVERS", "merge", "solve"]
+__all__ = ["SOLVERS", "Begun", "begin_together", "merge", "solve"]
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 MANY = 10  # allowed epochs, with fewer of which rows are not copied
 PAYS = 5.0  # epochs of all problems together, as guessed, that pay for a copy of the rows
+SETTLED = 12.0  # epochs as guessed, of a loss with kinks: with more, problems are better alone
 FIRST, DIGIT = 0.5, 1.2  # epochs of dual ascent at any gap, and for each of its digits
 
 
@@ -107,6 +110,75 @@ def solve(
     with one_thread_for(problem.rows):
         result = _by_name(problem, solver, budget, average, batch_size, common)
     return result if few is None else replace(result, x=few.back(result.x))
+
+
+def begin_together(
+    problems: Sequence[Problem],
+    solver: str,
+    *,
+    budget: Budget,
+    seeds: Sequence[int],
+    starts: Sequence[Start | None],
+    callback: Callback | None = None,
+    stop: threading.Event | None = None,
+    few: Merged | None = None,
+) -> Begun | None:
+    """Begin to solve problems that differ in their targets side by side; None if `solve` is better.
+
+    The seconds of the budget are those of all problems.
+    """
+    if solver not in ("auto", "dual") or len(problems) == 1:
+        return None
+    if few is not None:
+        problems = [replace(problem, rows=few.rows) for problem in problems]
+        starts = [None if s is None else replace(s, w=few.forth(s.w)) for s in starts]
+    parts = side_by_side.groups(problems, budget)
+    part = part_of_visits(problems[0].rows, len(problems))
+    costs = auto.Costs(problems[0], budget, part)
+    settled = not costs.smooth and costs.epochs > SETTLED
+    if not parts or settled or not (solver == "dual" or costs.dual_is_best):
+        return None
+    began, count = time.perf_counter(), len(problems)
+    runs: list[Run] = []
+    most = costs.patience if solver == "auto" else None
+    with one_thread_for(problems[0].rows):
+        for chosen in parts:
+            some = [
+                Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+                for problem, seed, start in zip(
+                    problems[chosen], seeds[chosen], starts[chosen], strict=True
+                )
+            ]
+            left = (count - len(runs)) / len(some)
+            seconds = budget.share(time.perf_counter() - began, count, left).seconds
+            side_by_side.begin(some, starts[chosen], epochs=most, seconds=seconds)
+            runs += some
+            if stop is not None and some[-1].status is Status.INTERRUPTED:
+                stop.set()
+    return Begun(runs, solver, costs, few)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Runs that began side by side."""
+
+    runs: list[Run]
+    solver: str
+    costs: auto.Costs
+    few: Merged | None
+
+    def end(self, k: int, seconds: float | None) -> Result:
+        """Go on with one of the runs alone, if the time is limited for so many seconds."""
+        run, most = self.runs[k], self.costs.patience
+        run.resume(seconds)
+        with one_thread_for(run.problem.rows):
+            if self.solver == "dual":
+                result = run.work().result()
+            else:
+                had = run.visits // run.problem.n
+                run.work(None if most is None else max(most - had, 0))
+                result = auto.finish(run, self.costs)
+        return result if self.few is None else replace(result, x=self.few.back(result.x))
 
 
 def _by_name(

@@ -139,7 +139,8 @@ class DualAscent(Method):
             slow_by = steepness * float(problem.weights @ squares) / problem.n / problem.alpha
             self.seen = min(self.seen, HEAD_START * slow_by)
             self.first_gap = slow_by / problem.n
-        refresh(problem.regularizer, 1.0, self.theta, self.phi, self.mirror)
+        if not problem.regularizer.linear():
+            refresh(problem.regularizer, 1.0, self.theta, self.phi, self.mirror)
 
     def _all_rows(self) -> NDArray[Any]:
         """The rows that count, as short numbers."""
@@ -175,13 +176,17 @@ class DualAscent(Method):
         self.ledger.visit(np.flatnonzero(self.a))
         self.offset[0] = self.bias_square * scale * float(self.a @ problem.weights)
 
-    def order(self, rng: np.random.Generator) -> Order:
+    def begin_pass(self) -> None:
+        """Move the centre of a free bias, and begin to add up the gaps of the visits."""
         if self.problem.bias == "free":
             self.centre += float(self.offset[0])
-        if self.settings.shrinking:
-            self.rows_left = self.rows_left[self.moved[self.rows_left]]
         self.passes += 1
         self.gaps = [self.gaps[1] if self.passes > 1 else math.inf, 0.0]
+
+    def order(self, rng: np.random.Generator) -> Order:
+        self.begin_pass()
+        if self.settings.shrinking:
+            self.rows_left = self.rows_left[self.moved[self.rows_left]]
         if self.orders is None:
             self.orders = Orders(self.problem.n, rng)
         return self.orders.shuffled(self.rows_left, rng)
@@ -197,14 +202,14 @@ class DualAscent(Method):
 
     def answer(self) -> tuple[Vector, float]:
         scale = self.problem.regularizer.scale(self.mirror[MASS], self.mirror[UNIT], 1.0)
-        return self._stretch() * scale * self.phi, self._bias()
+        return self.stretch() * scale * self.phi, self._bias()
 
-    def _stretch(self) -> float:
+    def stretch(self) -> float:
         """By how much the weights are larger while the problem grows."""
         return self.problem.n / max(self.seen, 1.0)
 
     def _bias(self) -> float:
-        return self.centre + self._stretch() * float(self.offset[0])
+        return self.centre + self.stretch() * float(self.offset[0])
 
     def bound(self, answer: Primal) -> Dual:
         a = certificates.feasible(self.problem, self.a)
