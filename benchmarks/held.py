@@ -50,6 +50,7 @@ VECTORS = {
 MERGED = "CSR, columns of single rows"
 COPIED = "CSR, copied by column"  # the same in units of the matrix
 MATRICES = 1.1
+CLASSES, COUNT = "CSR, ten classes", 10  # the same in units of n + d floats for each class
 SHAPES = {  # rows, columns, and entries of a row of CSR
     "CSR, many rows": (1_000_000, 1_000, 10),
     "CSR, many columns": (2_000, 400_000, 2_000),
@@ -57,6 +58,7 @@ SHAPES = {  # rows, columns, and entries of a row of CSR
     "dense, many columns": (20, 500_000, 0),
     MERGED: (2_000, 2_000_000, 100),
     COPIED: (4_000, 4_000, 500),
+    CLASSES: (100_000, 100_000, 20),
 }
 HARD = {"alpha": 1e-5, "tol": 1e-6, "max_epochs": 12}  # checks that are not the best yet, too
 FITS = {
@@ -164,6 +166,7 @@ def memory():
             yield from memory_of(kind, solver, most, "vectors")
     yield from memory_of(MERGED, "dual", 2.2, "vectors")
     yield from memory_of(COPIED, "columns+newton-cg", MATRICES, "matrices")
+    yield from memory_of(CLASSES, "dual", 6.4, "vectors a class")
 
 
 def memory_of(kind, solver, most, unit):
@@ -177,7 +180,8 @@ def memory_of(kind, solver, most, unit):
 def peaks(kind, solver):
     """The peaks of a fit beyond what there was before it.
 
-    They are in vectors of max(n, d) floats, or in copies of the matrix.
+    They are in vectors of max(n, d) floats, in copies of the matrix, or, of many classes, in vectors
+    of n + d floats for each.
     """
     from skimlearn import LinearClassifier
 
@@ -186,10 +190,14 @@ def peaks(kind, solver):
 
     def make(n, d):
         X = rows_of(rng, n, d, nonzeros) if nonzeros else rng.normal(size=(n, d))
+        if kind == CLASSES:
+            return X, np.asarray(X[:, :50] @ rng.normal(size=(50, COUNT))).argmax(axis=1)
         return X, X[:, :10] @ rng.normal(size=10) + 0.3 * rng.normal(size=n) > 0.0
 
     def fit(X, y):
         settings = FITS.get(solver, {"solver": solver} | HARD)
+        if kind == CLASSES:
+            settings |= {"loss": "log"}
         return LinearClassifier(random_state=0, **settings).fit(X, y).result_.solver
 
     fit(*make(max(n // 1000, 20), max(d // 1000, nonzeros, 50)))  # loads all code
@@ -197,6 +205,8 @@ def peaks(kind, solver):
     unit = 8.0 * max(n, d)
     if kind == COPIED:
         unit = float(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    elif kind == CLASSES:
+        unit = 8.0 * COUNT * (n + d)
     before = reset_resident()
     taken = fit(X, y)
     if solver != "auto" and taken != solver:
