@@ -180,8 +180,8 @@ def memory_of(kind, solver, most, unit):
 def peaks(kind, solver):
     """The peaks of a fit beyond what there was before it.
 
-    They are in vectors of max(n, d) floats, in copies of the matrix, or, of many classes, in vectors
-    of n + d floats for each.
+    They are in vectors of max(n, d) floats, in copies of the matrix, or, of many classes, in
+    vectors of n + d floats for each.
     """
     from skimlearn import LinearClassifier
 
