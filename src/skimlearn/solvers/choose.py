@@ -12,6 +12,7 @@ import numpy as np
 
 from skimlearn.data.blas import one_thread_for
 from skimlearn.data.private import Merged, merged
+from skimlearn.data.zeros import Nonzeros, nonzero_rows
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -27,16 +28,17 @@ PAYS = 5.0  # epochs of all problems together, as guessed, that pay for a copy o
 FIRST, DIGIT = 0.5, 1.2  # epochs of dual ascent at any gap, and for each of its digits
 
 
-def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | None:
-    """The rows with fewer columns, where many are in one row only and `solve` would gain from it.
+def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | Nonzeros | None:
+    """The rows with less in them, where `solve` would gain from it.
 
-    The problems have these rows in common, and are solved one after the other with the same budget.
+    Of sparse rows columns that only one row has are merged; of dense ones zeros are left out. The
+    problems have these rows in common, and are solved one after the other with the same budget.
     """
     one = problems[0]
     alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
     long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
     pays = alike and long and sum(_epochs(p, budget) for p in problems) >= PAYS
-    return merged(one.rows) if pays else None
+    return (merged(one.rows) or nonzero_rows(one.rows)) if pays else None
 
 
 def _epochs(problem: Problem, budget: Budget) -> float:
@@ -57,7 +59,7 @@ def solve(
     start: Start | None = None,
     callback: Callback | None = None,
     stop: threading.Event | None = None,
-    few: Merged | None = None,
+    few: Merged | Nonzeros | None = None,
 ) -> Result:
     """Minimise a problem with the solver of a given name.
 
@@ -81,7 +83,7 @@ def solve(
         Called with a `Record` after each epoch; the run stops if it returns something true.
     stop : threading.Event or None
         Set it from another thread to stop the run.
-    few : Merged or None
+    few : Merged, Nonzeros or None
         What `merge` says.
 
     Examples
