@@ -137,6 +137,7 @@ class LinearModel(Estimator):
         seed = seeds(self.random_state, count)
         starts = self._starts(count, problems[0].rows.shape)
         few = choose.merge(problems, self.solver, budget)
+        shared = choose.shared(problems)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
 
@@ -152,6 +153,7 @@ class LinearModel(Estimator):
                 callback=progress,
                 stop=stop,
                 few=few,
+                shared=shared,
             )
 
         try:

@@ -17,10 +17,11 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd
+from skimlearn.solvers._quadratic import Shared, shared
 from skimlearn.solvers._run import Callback, Options, Start
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["SOLVERS", "merge", "solve"]
+__all__ = ["SOLVERS", "merge", "shared", "solve"]
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 MANY = 10  # allowed epochs, with fewer of which rows are not copied
@@ -60,6 +61,7 @@ def solve(
     callback: Callback | None = None,
     stop: threading.Event | None = None,
     few: Merged | Nonzeros | None = None,
+    shared: Shared | None = None,
 ) -> Result:
     """Minimise a problem with the solver of a given name.
 
@@ -85,6 +87,8 @@ def solve(
         Set it from another thread to stop the run.
     few : Merged, Nonzeros or None
         What `merge` says.
+    shared : Shared or None
+        What `shared` says of this problem and others.
 
     Examples
     --------
@@ -107,7 +111,10 @@ def solve(
         start = None if start is None else replace(start, w=few.forth(start.w))
     common: Options = {"seed": seed, "start": start, "callback": callback, "stop": stop}
     with one_thread_for(problem.rows):
-        result = _by_name(problem, solver, budget, average, batch_size, common)
+        if solver == "auto":
+            result = auto.solve(problem, budget, **common, shared=shared)
+        else:
+            result = _by_name(problem, solver, budget, average, batch_size, common)
     return result if few is None else replace(result, x=few.back(result.x))
 
 
@@ -119,8 +126,6 @@ def _by_name(
     batch_size: int | None,
     common: Options,
 ) -> Result:
-    if solver == "auto":
-        return auto.solve(problem, budget, **common)
     if solver == "dual":
         return dual.solve(problem, dual.Settings(), budget, **common)
     if solver in ("sgd", "asgd", "casgd"):
