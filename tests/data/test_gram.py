@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from skimlearn.data import gram
 from skimlearn.data.inspection import as_rows
+from skimlearn.data.rows import Dense
 
 
 def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
@@ -36,3 +37,22 @@ def test_a_combination_of_the_rows_beside_the_sum_of_squares():
         gram.gram(rows, c, out, a, total)
         np.testing.assert_allclose(np.tril(out), np.tril(expected), rtol=1e-10)
         np.testing.assert_allclose(total, 1.0 + a @ X, rtol=1e-10)
+
+
+def test_rows_that_do_not_count_are_not_multiplied():
+    """Of a loss with kinks most rows have no weight: they must not cost what the others do."""
+    rng = np.random.default_rng(2)
+    X, c = rng.normal(size=(5000, 9)), np.zeros(5000)
+    c[::50] = rng.random(100)
+    wide = np.hstack([X, np.ones((5000, 1))])[::50]
+    X[1::2] = np.nan  # what is multiplied, if by zero, is seen
+    out = np.zeros((10, 10), order="F")
+    gram.gram(Dense(X), c, out)
+    np.testing.assert_allclose(np.tril(out), np.tril(wide.T @ (c[::50, None] * wide)), rtol=1e-10)
+    out, total = np.zeros((10, 10), order="F"), np.zeros(9)
+    a = np.zeros(5000)
+    a[10] = 1.0
+    X[1::2] = 0.0  # these are added, times zero
+    gram.gram(Dense(X), np.zeros(5000), out, a, total)
+    assert not out.any()
+    np.testing.assert_array_equal(total, X[10])

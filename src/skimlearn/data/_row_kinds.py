@@ -165,20 +165,24 @@ def _csr_value(rows, i, j):
 
 
 def _dense_prefetch(rows, i):
-    """Ask the memory for the beginning of row i, a few visits ahead of its use."""
+    """Ask the memory for the beginning of row i, a few visits ahead of its use.
+
+    Of a long row so much that the processor sees by itself how it goes on: 24 lines, or 6 of
+    columns, were the quickest.
+    """
     if rows.values.strides[1] != rows.values.itemsize:
         return  # its entries are not side by side
     line = np.uint64(64 // rows.values.itemsize)  # numbers in a cache line
     width = np.uint64(rows.values.shape[1])
     start = np.uint64(i) * width
-    for k in range(start, start + min(width, np.uint64(8) * line), line):
+    for k in range(start, start + min(width, np.uint64(24) * line), line):
         prefetch_line(rows.values, k)
 
 
 def _csr_prefetch(rows, i):
     start, stop = rows.starts[i], rows.starts[i + 1]
     line = np.uint64(16)  # column indices of 4 bytes in a cache line
-    for k in range(start, min(stop, start + np.uint64(4) * line), line):
+    for k in range(start, min(stop, start + np.uint64(6) * line), line):
         prefetch_line(rows.columns, k)
         prefetch_line(rows.values, k)
         prefetch_line(rows.values, k + np.uint64(8))

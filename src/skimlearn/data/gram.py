@@ -34,10 +34,11 @@ def gram(rows: Rows, c: Vector, out: Vector, a: Vector = NOTHING, total: Vector 
     width = -(-(d + 1) // LANES) * LANES
     root, room = np.sqrt(c), np.empty((min(BLOCK, n), width))
     wide = np.zeros((width, width), order="F")
-    for begin in range(0, n, BLOCK):
-        part = room[: min(BLOCK, n - begin)]
-        _scaled(rows, root[begin:], begin, d, part, a[begin:], total)
-        linalg().blas.dsyrk(1.0, part.T, beta=1.0, c=wide, lower=1, overwrite_c=1)
+    begin = 0
+    while begin < n:
+        begin, filled = _scaled(rows, root, begin, d, room, a, total)
+        if filled > 0:
+            linalg().blas.dsyrk(1.0, room[:filled].T, beta=1.0, c=wide, lower=1, overwrite_c=1)
     out += wide[: d + 1, : d + 1]
 
 
@@ -54,16 +55,25 @@ def inner_products(some: Rows, others: Rows, origin: Vector) -> Vector:
 
 @kernel
 def _scaled(rows, root, begin, d, out, a, total):
-    """The rows from ``begin`` on, each with a 1 behind it, times their roots; and sum a_i x_i."""
-    for i in range(len(out)):
-        line, factor = out[i], root[i]
-        line[:] = 0.0
-        for k in range(size(rows, begin + i)):
-            j, value = entry(rows, begin + i, k)
-            line[j] = factor * value
-        line[d] = factor
+    """Rows from ``begin`` on, each with a 1 behind it, times their roots; and sum a_i x_i.
+
+    Rows with the root 0 are left out. Returns the row that comes next, and how many there are.
+    """
+    i, filled = begin, 0
+    while i < len(root) and filled < len(out):
         if len(a) > 0:
-            add(rows, begin + i, a[i], total)
+            add(rows, i, a[i], total)
+        factor = root[i]
+        if factor != 0.0:
+            line = out[filled]
+            line[:] = 0.0
+            for k in range(size(rows, i)):
+                j, value = entry(rows, i, k)
+                line[j] = factor * value
+            line[d] = factor
+            filled += 1
+        i += 1
+    return i, filled
 
 
 @lean_kernel

@@ -138,7 +138,9 @@ class LinearModel(Estimator):
         few = choose.merge(problems, self.solver, budget)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
-        common: dict[str, Any] = {"callback": progress, "stop": stop, "few": few}
+        common: dict[str, Any] = {
+            "callback": progress, "stop": stop, "few": few, "shared": choose.shared(problems)
+        }  # fmt: skip
 
         def solve(k: int) -> Result:
             share = budget.share(time.perf_counter() - began, count, (count - k) / threads)

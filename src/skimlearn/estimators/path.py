@@ -145,12 +145,19 @@ def regularization_path(
     budget = Budget(gap=tol, epochs=max_epochs, seconds=max_seconds)
     rng = np.random.default_rng(random_state)
     problems = [problem.with_alpha(float(alpha)) for alpha in grid]
-    few = choose.merge(problems, solver, budget)
+    few, shared = choose.merge(problems, solver, budget), choose.shared(problems)
     results: list[Result] = []
     start = None
     for alpha, here in zip(grid, problems, strict=True):
         result = choose.solve(
-            here, solver, budget=budget, seed=rng, start=start, callback=callback, few=few
+            here,
+            solver,
+            budget=budget,
+            seed=rng,
+            start=start,
+            callback=callback,
+            few=few,
+            shared=shared,
         )
         results.append(result)
         if result.status is Status.INTERRUPTED:

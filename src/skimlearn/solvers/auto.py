@@ -28,9 +28,10 @@ With s = L S / (alpha n), where n rows have the mean squared length S and L is t
 loss (1 where it has kinks), dual ascent takes some 4 (1 + s) epochs, and conjugate gradients some
 15 + 6 sqrt(s) passes, twice as many if the loss is not squared. Where features are rare and many
 more than the rows, epochs are far fewer: rows have directions of their own. A Newton step costs
-about the squares of the rows' lengths, or, for dense rows, d^2 in whole blocks. Some rows tell all
-of it. Several problems of the same rows have their visits side by side, if they begin with dual
-ascent (`side_by_side`): these are cheaper then.
+about the squares of the rows' lengths, or, for dense rows, d^2 in whole blocks; problems that share
+the matrix (`_quadratic`) have a part of that each. Several problems of the same rows have their
+visits side by side, if they begin with dual ascent (`side_by_side`): these are cheaper then. Some
+rows tell all of it.
 Steps of averaged SGD are for typical rows, not for the longest, if the slope is bounded.
 """
 
@@ -49,6 +50,7 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
 from skimlearn.solvers import column_descent, dual, newton, newton_cg, pgs, sgd
+from skimlearn.solvers._quadratic import Shared
 from skimlearn.solvers._run import Callback, Run, Start
 from skimlearn.solvers._step_sizes import is_safe, shift, slope_is_bounded, typical_shift
 from skimlearn.solvers._stochastic import Stochastic
@@ -67,6 +69,7 @@ ROUGH = 3e-3  # the relative gap that conjugate gradients leave there to dual as
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
 WIDE, RARE = 5.0, 0.1  # so is it with so many features for a row, if each has few of the rows
+ALONE = 2.0  # passes of a problem that has its matrix from others
 PASS = 3.0  # the same for an entry in a pass of conjugate gradients
 SEARCH = 190.0  # the same for the step of a row in dual ascent, if it is a search
 COLUMN, RENEW = 5.0, 35.0  # the same for an entry in a pass over columns, and for a row
@@ -82,6 +85,7 @@ def solve(
     start: Start | None = None,
     callback: Callback | None = None,
     stop: threading.Event | None = None,
+    shared: Shared | None = None,
 ) -> Result:
     """Minimise the problem; a start skips the stochastic phase.
 
@@ -95,9 +99,11 @@ def solve(
     """
     budget = budget or Budget(gap=1e-3, epochs=1000)
     run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-    costs, z = Costs(problem, budget), None
+    users = 1 if shared is None else shared.users(problem)
+    costs, z = Costs(problem, budget, users=users), None
     if costs.tiny:
-        return run.stage(newton.Newton(problem, run.ledger, start, thorough=True)).result()
+        method = newton.Newton(problem, run.ledger, start, thorough=True, shared=shared)
+        return run.stage(method).result()
     hurried = start is None and costs.hurried
     if start is None and costs.columns_are_best and not hurried:
         run.stage(column_descent.ColumnDescent(problem, run.ledger))
@@ -106,7 +112,8 @@ def solve(
         start, z = Start(run.answer.w, run.answer.b, run.dual.a), run.answer.z
     if costs.newton_is_best and not hurried:
         order = run.rng.permutation(problem.n) if start is None and not costs.exact else None
-        return run.stage(newton.Newton(problem, run.ledger, start, order=order, z=z)).result()
+        method = newton.Newton(problem, run.ledger, start, order=order, z=z, shared=shared)
+        return run.stage(method).result()
     if z is not None or (costs.cg_is_best and not hurried):
         rough = ROUGH if costs.kinked_regression else 0.0
         run.stage(
@@ -127,15 +134,17 @@ def solve(
         run.stage(
             dual.DualAscent(problem, run.ledger, dual.Settings(), start), epochs=costs.patience
         )
-    return finish(run, costs)
+    return finish(run, costs, shared)
 
 
-def finish(run: Run, costs: Costs) -> Result:
+def finish(run: Run, costs: Costs, shared: Shared | None) -> Result:
     """The end of a run, if need be by Newton's method: dual ascent has had its epochs."""
     if run.status is None:
         start = Start(run.answer.w, run.answer.b, run.dual.a)
-        finisher = newton.Newton if costs.has_newton else newton_cg.NewtonCg
-        run.stage(finisher(run.problem, run.ledger, start))
+        if costs.has_newton:
+            run.stage(newton.Newton(run.problem, run.ledger, start, shared=shared))
+        else:
+            run.stage(newton_cg.NewtonCg(run.problem, run.ledger, start))
     return run.result()
 
 
@@ -160,7 +169,9 @@ class Costs:
     ``part`` is that of a visit in dual ascent, where other problems make their visits meanwhile.
     """
 
-    def __init__(self, problem: Problem, budget: Budget, part: float = 1.0) -> None:
+    def __init__(
+        self, problem: Problem, budget: Budget, *, part: float = 1.0, users: int = 1
+    ) -> None:
         n, d, loss = problem.n, problem.d, problem.loss
         counts = nonzeros(problem.rows, _some_rows(n))
         self.most_epochs = math.inf if budget.epochs is None else budget.epochs
@@ -184,7 +195,9 @@ class Costs:
         usable = (self.smooth or slow) and plain and common
         self.cg = passes * PASS * self.entries if usable else math.inf
         self.column_pass = COLUMN * self.entries + RENEW * n
-        self.newton_step = newton.cost(n, d, counts) if plain else math.inf
+        self.newton_step = newton.cost(n, d, counts, users) if plain else math.inf
+        if users > 1:  # what each does for itself is no longer little beside the matrix
+            self.newton_step += ALONE * PASS * self.entries
         pairs = n * float((counts.astype(np.float64) ** 2).mean())
         self.least = pairs + d**3 / 3 if plain else math.inf  # a Newton step on single entries
 

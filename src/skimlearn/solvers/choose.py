@@ -14,14 +14,16 @@ import numpy as np
 from skimlearn.data.blas import one_thread_for
 from skimlearn.data.private import Merged, merged
 from skimlearn.data.rows import part_of_visits
+from skimlearn.data.zeros import Nonzeros, nonzero_rows
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result, Status
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd, side_by_side
+from skimlearn.solvers._quadratic import Shared, shared
 from skimlearn.solvers._run import Callback, Options, Run, Start
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["SOLVERS", "Begun", "begin_together", "merge", "solve"]
+__all__ = ["SOLVERS", "Begun", "begin_together", "merge", "shared", "solve"]
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 MANY = 10  # allowed epochs, with fewer of which rows are not copied
@@ -30,16 +32,17 @@ SETTLED = 12.0  # epochs as guessed, of a loss with kinks: with more, problems a
 FIRST, DIGIT = 0.5, 1.2  # epochs of dual ascent at any gap, and for each of its digits
 
 
-def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | None:
-    """The rows with fewer columns, where many are in one row only and `solve` would gain from it.
+def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | Nonzeros | None:
+    """The rows with less in them, where `solve` would gain from it.
 
-    The problems have these rows in common, and are solved one after the other with the same budget.
+    Of sparse rows columns that only one row has are merged; of dense ones zeros are left out. The
+    problems have these rows in common, and are solved one after the other with the same budget.
     """
     one = problems[0]
     alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
     long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
     pays = alike and long and sum(_epochs(p, budget) for p in problems) >= PAYS
-    return merged(one.rows) if pays else None
+    return (merged(one.rows) or nonzero_rows(one.rows)) if pays else None
 
 
 def _epochs(problem: Problem, budget: Budget) -> float:
@@ -60,7 +63,8 @@ def solve(
     start: Start | None = None,
     callback: Callback | None = None,
     stop: threading.Event | None = None,
-    few: Merged | None = None,
+    few: Merged | Nonzeros | None = None,
+    shared: Shared | None = None,
 ) -> Result:
     """Minimise a problem with the solver of a given name.
 
@@ -84,8 +88,10 @@ def solve(
         Called with a `Record` after each epoch; the run stops if it returns something true.
     stop : threading.Event or None
         Set it from another thread to stop the run.
-    few : Merged or None
+    few : Merged, Nonzeros or None
         What `merge` says.
+    shared : Shared or None
+        What `shared` says of this problem and others.
 
     Examples
     --------
@@ -108,7 +114,10 @@ def solve(
         start = None if start is None else replace(start, w=few.forth(start.w))
     common: Options = {"seed": seed, "start": start, "callback": callback, "stop": stop}
     with one_thread_for(problem.rows):
-        result = _by_name(problem, solver, budget, average, batch_size, common)
+        if solver == "auto":
+            result = auto.solve(problem, budget, **common, shared=shared)
+        else:
+            result = _by_name(problem, solver, budget, average, batch_size, common)
     return result if few is None else replace(result, x=few.back(result.x))
 
 
@@ -121,7 +130,8 @@ def begin_together(
     starts: Sequence[Start | None],
     callback: Callback | None = None,
     stop: threading.Event | None = None,
-    few: Merged | None = None,
+    few: Merged | Nonzeros | None = None,
+    shared: Shared | None = None,
 ) -> Begun | None:
     """Begin to solve problems that differ in their targets side by side; None if `solve` is better.
 
@@ -134,7 +144,8 @@ def begin_together(
         starts = [None if s is None else replace(s, w=few.forth(s.w)) for s in starts]
     parts = side_by_side.groups(problems, budget)
     part = part_of_visits(problems[0].rows, len(problems))
-    costs = auto.Costs(problems[0], budget, part)
+    users = 1 if shared is None else shared.users(problems[0])
+    costs = auto.Costs(problems[0], budget, part=part, users=users)
     settled = not costs.smooth and costs.epochs > SETTLED
     if not parts or settled or not (solver == "dual" or costs.dual_is_best):
         return None
@@ -155,7 +166,7 @@ def begin_together(
             runs += some
             if stop is not None and some[-1].status is Status.INTERRUPTED:
                 stop.set()
-    return Begun(runs, solver, costs, few)
+    return Begun(runs, solver, costs, few, shared)
 
 
 @dataclass(frozen=True)
@@ -165,7 +176,8 @@ class Begun:
     runs: list[Run]
     solver: str
     costs: auto.Costs
-    few: Merged | None
+    few: Merged | Nonzeros | None
+    shared: Shared | None
 
     def end(self, k: int, seconds: float | None) -> Result:
         """Go on with one of the runs alone, if the time is limited for so many seconds."""
@@ -177,7 +189,7 @@ class Begun:
             else:
                 had = run.visits // run.problem.n
                 run.work(None if most is None else max(most - had, 0))
-                result = auto.finish(run, self.costs)
+                result = auto.finish(run, self.costs, self.shared)
         return result if self.few is None else replace(result, x=self.few.back(result.x))
 
 
@@ -189,8 +201,6 @@ def _by_name(
     batch_size: int | None,
     common: Options,
 ) -> Result:
-    if solver == "auto":
-        return auto.solve(problem, budget, **common)
     if solver == "dual":
         return dual.solve(problem, dual.Settings(), budget, **common)
     if solver in ("sgd", "asgd", "casgd"):

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
-from skimlearn.data.blas import linalg
 from skimlearn.data.gram import DENSE, gram
 from skimlearn.data.ledger import Ledger
 from skimlearn.data.rows import combine, norms, responses, take
@@ -38,6 +37,7 @@ from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._bends import REACH
 from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._proximal import Proximal
+from skimlearn.solvers._quadratic import Shared, solve_symmetric
 from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
 
 __all__ = ["Newton", "cost", "solve"]
@@ -49,16 +49,16 @@ ENDS = 0.1  # of the slope along a step at its beginning: an end of no more is g
 NOISE = 0.4  # times curvature and mean squared length of a row over m: added to alpha for m rows
 
 
-def cost(n: int, d: int, counts: NDArray[np.int64]) -> float:
+def cost(n: int, d: int, counts: NDArray[np.int64], users: int = 1) -> float:
     """Multiplications of one step, those in whole blocks at what they cost beside single ones.
 
-    ``counts`` are the numbers of nonzero entries of some of the n rows. Infinite if a d x d matrix
-    is out of the question.
+    ``counts`` are the numbers of nonzero entries of some of the n rows, and ``users`` those who
+    share the matrix. Infinite if a d x d matrix is out of the question.
     """
     if d > 2000:
         return math.inf
     pairs = min(float((counts.astype(np.float64) ** 2).mean()), DENSE * float(d) ** 2)
-    return n * pairs + DENSE * float(d) ** 3 / 3.0
+    return n * pairs / users + DENSE * float(d) ** 3 / 3.0
 
 
 def solve(problem: Problem, budget: Budget | None = None, **options: Unpack[Options]) -> Result:
@@ -91,9 +91,10 @@ class Newton(Method):
         thorough: bool = False,
         order: Order | None = None,  # rows in a random order, whose beginnings are the samples
         z: Vector | None = None,  # the responses to the start, if they are known
+        shared: Shared | None = None,  # with problems of the same curvature
     ) -> None:
         super().__init__(problem, ledger)
-        self.thorough = thorough
+        self.thorough, self.shared = thorough, shared
         if not isinstance(problem.regularizer, SquaredL2):
             raise ValueError(f"Newton's method has p=2 and no radius, not {problem.regularizer!r}")
         n, d = problem.n, problem.d
@@ -153,21 +154,24 @@ class Newton(Method):
         self._prox()
         own = problem.alpha if problem.bias == "regularized" else 0.0
         gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.term.new_a) / n)
-        rough = not self.smooth and not self.thorough
+        early = self.shared is not None or (not self.smooth and not self.thorough)
         pulls, bends = -m * self.term.new_a / n, m * self.term.bend / n
         if self.theta is not None:
             gradient[:d] -= problem.alpha * self.theta
             pulls = pulls[:0]
-        elif rough:  # the gradient may show that the matrix is not needed
+        elif early:  # the matrix is at hand, or the gradient may show that it is not needed
             combine(problem.rows, pulls, gradient[:d])
             self.ledger.visit(pulls != 0.0)
             pulls = pulls[:0]
-            if self.term.is_solved(self.z, self.b, gradient, self.goal):
+            if not self.smooth and self.term.is_solved(self.z, self.b, gradient, self.goal):
                 self._end_round()
                 return
-        hessian = np.zeros((d + 1, d + 1), order="F")
-        gram(problem.rows, bends, hessian, pulls, gradient[:d])
-        self.ledger.visit((pulls != 0.0) | (bends != 0.0) if len(pulls) else bends != 0.0)
+        if self.shared is not None:
+            hessian = self.shared.matrix(problem, bends, self.ledger)
+        else:
+            hessian = np.zeros((d + 1, d + 1), order="F")
+            gram(problem.rows, bends, hessian, pulls, gradient[:d])
+            self.ledger.visit((pulls != 0.0) | (bends != 0.0) if len(pulls) else bends != 0.0)
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
         if problem.bias == "none":
@@ -176,7 +180,10 @@ class Newton(Method):
         elif problem.bias == "free":  # where no row is near a kink, nothing bends along the bias
             farthest = 10.0 * (self.term.scale + abs(self.b) + float(np.abs(self.z).max()))
             hessian[d, d] = max(hessian[d, d], abs(gradient[d]) / farthest)
-        direction = _solve_symmetric(hessian, -gradient)
+        if self.shared is not None:
+            direction = self.shared.solve(problem, hessian, -gradient)
+        else:
+            direction = solve_symmetric(hessian, -gradient)
         slope = float(direction @ gradient)
         if self.theta is None or self.value == 0.0:  # else the check before has formed it
             self.value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300
@@ -273,19 +280,6 @@ class Newton(Method):
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
         return self.round_ended or (self.smooth and not self.thorough)
-
-
-def _solve_symmetric(matrix: Vector, right: Vector) -> Vector:
-    """The solution of a positive semidefinite system, of least norm if it is singular."""
-    scipy = linalg()
-    try:
-        solution = scipy.cho_solve(scipy.cho_factor(matrix, lower=True), right)
-        if np.isfinite(solution).all():
-            return np.asarray(solution)
-    except np.linalg.LinAlgError:
-        pass
-    full = matrix + np.tril(matrix, -1).T if not matrix[0, 1:].any() else matrix
-    return np.asarray(scipy.lstsq(full, right)[0])
 
 
 def _part_of(problem: Problem, chosen: Order) -> Problem:
