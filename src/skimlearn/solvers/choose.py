@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skimlearn.data.blas import one_thread_for
-from skimlearn.data.private import Merged, merged
+from skimlearn.data.private import Merged, may_be_merged, merged
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -35,7 +35,12 @@ def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | 
     one = problems[0]
     alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
     long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
-    pays = alike and long and sum(_epochs(p, budget) for p in problems) >= PAYS
+    pays = (
+        alike
+        and long
+        and may_be_merged(one.rows)
+        and sum(_epochs(p, budget) for p in problems) >= PAYS
+    )
     return merged(one.rows) if pays else None
 
 
