@@ -1,4 +1,4 @@
-"""Products of rows: weighted sums of outer ones, in whole blocks or entry by entry; inner ones."""
+"""Products of rows: weighted sums of outer ones, in blocks, tiles or single entries; inner ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel, lean_kernel
+from skimlearn.data._tiles import narrow_gram
 from skimlearn.data.blas import linalg
 from skimlearn.data.rows import Csr, Rows, add, entry, lengths, plain, size
 
@@ -16,7 +17,9 @@ Vector = NDArray[np.float64]
 BLOCK = 2048  # rows that are multiplied together
 LANES = 8  # columns: whole vectors of them are multiplied more quickly
 DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
-NARROW = 60.0  # columns more that a block seems to have: it is filled, and few make short loops
+FILLED = 60.0  # columns more that a block seems to have, since it has to be filled; and the same
+FILLED_IN_TILES = 30.0  # for tiles
+NARROW = 96  # columns: of fewer tiles are made
 NOTHING = np.zeros(0)
 
 
@@ -28,8 +31,12 @@ def gram(rows: Rows, c: Vector, out: Vector, a: Vector = NOTHING, total: Vector 
     assert out.flags.f_contiguous, "what is added to another order would be lost"
     n, d = rows.shape
     pairs = float((lengths(rows).astype(np.float64) ** 2).sum())
-    if isinstance(rows, Csr) and pairs < DENSE * n * d * (d + NARROW):
+    filled = FILLED_IN_TILES if d < NARROW else FILLED
+    if isinstance(rows, Csr) and pairs < DENSE * n * d * (d + filled):
         _sparse_gram(rows, c, d + 1, out.T.reshape(-1), a, total)
+        return
+    if d < NARROW:
+        narrow_gram(rows, c, out, a, total)
         return
     width = -(-(d + 1) // LANES) * LANES
     root, room = np.sqrt(c), np.empty((min(BLOCK, n), width))
