@@ -250,3 +250,14 @@ def test_where_a_model_proves_too_little_the_slopes_may_do():
         answer = certificates.primal(problem, *method.answer())
         a = certificates.slopes(problem, answer)
         assert method.bound(answer).value >= certificates.at_slopes(problem, answer, a).value
+
+
+@pytest.mark.parametrize("n", [10, 2000, 6000, 40_000])
+def test_as_many_rows_are_drawn_as_the_samples_need(n):
+    X, y = make_data("log", n, 6)
+    problem = make("log", X, y, bias="none", alpha=1e-3)
+    order = newton.sample(problem, np.random.default_rng(0))
+    assert len(set(order.tolist())) == len(order) == {10: 0, 2000: 500, 6000: 2000}.get(n, 8000)
+    ledger = Ledger(problem.rows)
+    newton.Newton(problem, ledger, order=order)
+    assert ledger.reads.nnz == 6 * sum(500 * 4**k for k in range(3) if 500 * 4**k <= len(order))

@@ -104,7 +104,7 @@ def solve(
             return run.result()
         start, z = Start(run.answer.w, run.answer.b, run.dual.a), run.answer.z
     if costs.newton_is_best and not hurried:
-        order = run.rng.permutation(problem.n) if start is None and not costs.exact else None
+        order = newton.sample(problem, run.rng) if start is None and not costs.exact else None
         return run.stage(newton.Newton(problem, run.ledger, start, order=order, z=z)).result()
     if z is not None or (costs.cg_is_best and not hurried):
         rough = ROUGH if costs.kinked_regression else 0.0

@@ -45,7 +45,7 @@ from skimlearn.solvers._proximal import Proximal
 from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
 from skimlearn.solvers._symmetric import solve_symmetric, symmetric_product
 
-__all__ = ["Newton", "cost", "solve"]
+__all__ = ["Newton", "cost", "sample", "solve"]
 
 GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
@@ -64,6 +64,20 @@ def cost(n: int, d: int, counts: NDArray[np.int64]) -> float:
         return math.inf
     pairs = min(float((counts.astype(np.float64) ** 2).mean()), DENSE * float(d) ** 2)
     return n * pairs + DENSE * float(d) ** 3 / 3.0
+
+
+def _sample_sizes(n: int, d: int) -> list[int]:
+    """The numbers of rows that are learned from before all n."""
+    sizes = [max(8 * d, 500)]
+    while GROWTH * sizes[-1] <= 1.5 * n:
+        sizes.append(GROWTH * sizes[-1])
+    return sizes[:-1]
+
+
+def sample(problem: Problem, rng: np.random.Generator) -> Order:
+    """Rows in a random order, as many as the samples need."""
+    most = max(_sample_sizes(problem.n, problem.d), default=0)
+    return rng.choice(problem.n, most, replace=False)
 
 
 def solve(problem: Problem, budget: Budget | None = None, **options: Unpack[Options]) -> Result:
@@ -128,8 +142,7 @@ class Newton(Method):
     def _learn_from_samples(self, order: Order) -> None:
         """Begin at the answer of some rows alone."""
         problem, start = self.problem, None
-        count = max(8 * problem.d, 500)
-        while GROWTH * count <= 1.5 * problem.n:
+        for count in _sample_sizes(problem.n, problem.d):
             chosen = np.sort(order[:count])
             part = _part_of(problem, chosen)
             self.ledger.visit(chosen)
@@ -139,7 +152,6 @@ class Newton(Method):
             while not inner.finished and not inner.round_ended and inner.promised > noise:
                 inner.visit(chosen)
             start = Start(inner.w, inner.b)
-            count *= GROWTH
         if start is not None:
             self.w, self.b, self.known = start.w, start.b, False
 
