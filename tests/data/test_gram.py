@@ -28,8 +28,13 @@ def test_sums_of_squares_of_rows_in_blocks_and_one_by_one(d):
             atol=1e-2 if rows.values.itemsize == 4 else 1e-8,
         )  # fmt: skip
     out = np.zeros((d + 1, d + 1))
-    gram._sparse_gram(as_rows(sp.csr_array(X)), c, d + 1, out.reshape(-1), c[:0], c[:0])
+    gram._sparse_gram(as_rows(sp.csr_array(X)), c, d + 1, out.reshape(-1), c[:0], c[:0], True)
     np.testing.assert_allclose(np.triu(out), expected.T, rtol=1e-9, atol=1e-9)
+    for rows in (as_rows(X), as_rows(sp.csr_array(X * (np.arange(d) % 9 == 0)))):
+        out, again = np.zeros((2, d + 1, d + 1)).transpose(0, 2, 1)
+        gram.gram(rows, c, out, ones=False)
+        gram.gram(rows, c, again)
+        np.testing.assert_allclose(np.tril(out)[:d, :d], np.tril(again)[:d, :d], atol=1e-9)
 
 
 @pytest.mark.pure_python

@@ -32,11 +32,10 @@ def solve_symmetric(matrix: Vector, right: Vector) -> Vector:
     array([1., 1.])
     """
     scipy = linalg()
-    try:
-        solution = scipy.cho_solve(scipy.cho_factor(matrix, lower=True), right)
+    factor, fault = scipy.lapack.dpotrf(matrix, lower=1, clean=0)
+    if fault == 0:
+        solution = scipy.lapack.dpotrs(factor, right, lower=1)[0]
         if np.isfinite(solution).all():
             return np.asarray(solution)
-    except np.linalg.LinAlgError:
-        pass
     full = matrix + np.tril(matrix, -1).T if not matrix[0, 1:].any() else matrix
     return np.asarray(scipy.lstsq(full, right)[0])

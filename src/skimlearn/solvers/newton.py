@@ -184,7 +184,8 @@ class Newton(Method):
                 self._end_round()
                 return
         hessian = np.zeros((d + 1, d + 1), order="F")
-        gram(problem.rows, bends, hessian, pulls, gradient[:d])
+        ones = problem.bias != "none"
+        gram(problem.rows, bends, hessian, pulls, gradient[:d], ones=ones)
         self.ledger.visit((pulls != 0.0) | (bends != 0.0) if len(pulls) else bends != 0.0)
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
