@@ -1,28 +1,52 @@
 """Sums of outer products against plain arrays."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from skimlearn.data import gram
+from skimlearn.data._tiles import BLOCK, narrow_gram
 from skimlearn.data.inspection import as_rows
 from skimlearn.data.rows import Dense
 
 
-def test_sums_of_squares_of_rows_in_blocks_and_one_by_one():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(5000, 7)) * (rng.random((5000, 7)) < 0.5)
-    c = rng.random(5000) * (rng.random(5000) < 0.9)
-    wide = np.hstack([X, np.ones((5000, 1))])
-    expected = np.tril(wide.T @ (c[:, None] * wide))
+def example(n, d, kept=0.5):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < kept)
+    c = rng.random(n) * (rng.random(n) < 0.9)
+    wide = np.hstack([X, np.ones((n, 1))])
+    return X, c, np.tril(wide.T @ (c[:, None] * wide))
+
+
+@pytest.mark.parametrize("d", [1, 3, 7, 60, 100])  # in tiles, the last in blocks
+def test_sums_of_squares_of_rows_in_blocks_and_one_by_one(d):
+    X, c, expected = example(5000, d)
     for rows in (as_rows(X), as_rows(X.astype(np.float32)), as_rows(sp.csr_array(X))):
-        out = np.zeros((8, 8), order="F")
+        out = np.ones((d + 1, d + 1), order="F")
         gram.gram(rows, c, out)
         np.testing.assert_allclose(
-            np.tril(out), expected, rtol=1e-5 if rows.values.itemsize == 4 else 1e-10
-        )
-    out = np.zeros((8, 8))
-    gram._sparse_gram(as_rows(sp.csr_array(X)), c, 8, out.reshape(-1), c[:0], c[:0])
-    np.testing.assert_allclose(np.triu(out), expected.T, rtol=1e-10)
+            np.tril(out) - np.tril(np.ones((d + 1, d + 1))), expected,
+            atol=1e-2 if rows.values.itemsize == 4 else 1e-8,
+        )  # fmt: skip
+    out = np.zeros((d + 1, d + 1))
+    gram._sparse_gram(as_rows(sp.csr_array(X)), c, d + 1, out.reshape(-1), c[:0], c[:0], True)
+    np.testing.assert_allclose(np.triu(out), expected.T, rtol=1e-9, atol=1e-9)
+    for rows in (as_rows(X), as_rows(sp.csr_array(X * (np.arange(d) % 9 == 0)))):
+        out, again = np.zeros((2, d + 1, d + 1)).transpose(0, 2, 1)
+        gram.gram(rows, c, out, ones=False)
+        gram.gram(rows, c, again)
+        np.testing.assert_allclose(np.tril(out)[:d, :d], np.tril(again)[:d, :d], atol=1e-9)
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, BLOCK + 1])
+def test_tiles_at_the_end_of_a_block(n):
+    X, c, expected = example(n, 3)
+    for rows in (as_rows(X), as_rows(sp.csr_array(X))):
+        out, total = np.zeros((4, 4), order="F"), np.ones(3)
+        narrow_gram(rows, c, out, 2.0 * c, total)
+        np.testing.assert_allclose(out, expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(total, 1.0 + 2.0 * c @ X, rtol=1e-10)
 
 
 def test_a_combination_of_the_rows_beside_the_sum_of_squares():

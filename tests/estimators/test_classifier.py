@@ -1,5 +1,7 @@
 """The classifier: labels of every kind, many classes, many labels, weights, probabilities."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.multiclass import type_of_target
 
 from skimlearn import LinearClassifier, Status, losses
-from skimlearn.estimators._checks import classes_of, kind_of_classes
+from skimlearn.estimators._checks import classes_of, kind_of_classes, seeds
+from skimlearn.estimators._classes import one_against_rest
 from skimlearn.solvers import choose
 
 N, D = 120, 4
@@ -132,6 +135,31 @@ def test_generators_as_random_state(kind):
     source = kind(5)
     model(**parameters, random_state=source).fit(X, SIGN)
     assert (first != model(**parameters, random_state=source).fit(X, SIGN).coef_).any()
+
+
+def test_seeds_are_those_of_a_new_generator_from_any_thread():
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda k: seeds(k, 3).tolist(), range(200)))
+    assert found == [
+        np.random.RandomState(k).randint(2**31 - 1, size=3).tolist() for k in range(200)
+    ]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, int])
+def test_targets_of_two_classes(kind):
+    """Where the classes are the targets they are taken as they are, but not changed."""
+    y = SIGN.astype(kind)
+    (targets,) = one_against_rest(y, classes_of(y))
+    assert targets.dtype == np.float64
+    assert targets.flags.writeable
+    np.testing.assert_array_equal(targets, SIGN)
+    assert (targets is y) == (kind is np.float64)
+    frozen = SIGN.astype(np.float64)
+    frozen.flags.writeable = False
+    assert one_against_rest(frozen, classes_of(frozen))[0].flags.writeable
+    np.testing.assert_array_equal(model().fit(X, frozen).coef_, model().fit(X, SIGN).coef_)
+    (others,) = one_against_rest(2.0 * frozen, np.array([-2.0, 2.0]))
+    np.testing.assert_array_equal(others, SIGN)
 
 
 # ----------------------------------------------------------------------------------- many classes

@@ -247,3 +247,20 @@ def test_a_strong_regularizer_is_checked_after_one_epoch(loss):
     tight = dual.solve(problem, budget=Budget(gap=0.001, epochs=50), seed=0)
     assert tight.status is Status.CONVERGED
     assert tight.history[0].epoch > 1.0  # a check after the first would have been in vain
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("loss", ["squared", "log"])
+def test_an_epoch_after_a_check_is_checked_in_time(loss, seed):
+    """Where nothing is put aside, its visits tell as much as those of the epochs before."""
+    X, y = make_data(loss, 2000, 20, seed=seed)
+    problem = make(loss, X, y, bias="none", alpha=3e-3)
+    gaps = [
+        dual.solve(problem, budget=Budget(epochs=k), seed=0).certificate.relative_gap
+        for k in range(1, 7)
+    ]
+    too_many = 0.0
+    for tol in (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5):
+        result = dual.solve(problem, budget=Budget(gap=tol, epochs=100), seed=0)
+        too_many += result.epochs - (np.array(gaps) > tol).sum() - 1
+    assert too_many <= 1

@@ -200,3 +200,64 @@ def test_rows_far_off_do_not_mislead_the_first_steps():
     bounded, full = distances(newton.REACH), distances(np.inf)
     assert bounded[-1] < 1e-6
     assert sum(value > 1e-2 for value in bounded) < sum(value > 1e-2 for value in full)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", ["log", "squared", "huber", "squared_hinge"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_dual_vector_of_a_model_is_that_of_its_rows(form, loss, bias):
+    """It comes from the linear system, or where variables were put back from their rows."""
+    X, y = make_data(loss, 300, 6)
+    problem = make(loss, form(X), y, bias=bias, alpha=1e-3, sample_weight=make_weights(300))
+    method = newton.Newton(problem, Ledger(problem.rows))
+    method.goal = np.inf
+    best = newton.solve(problem, TIGHT).certificate.primal
+    for _ in range(3):
+        method.visit(np.arange(300))
+        answer = certificates.primal(problem, *method.answer())
+        bound = method.bound(answer)
+        again = certificates.dual(problem, certificates.feasible(problem, bound.a))
+        assert np.allclose(bound.theta, again.theta, rtol=1e-9, atol=1e-9)
+        assert bound.value == pytest.approx(again.value, rel=1e-9)
+        assert bound.value <= best * (1 + 1e-12)
+
+
+def test_a_model_proves_more_than_slopes_where_alpha_is_small():
+    X, y = make_data("log", 2000, 6)
+    problem = make("log", sp.csr_array(X), y, bias="none", alpha=1e-6)
+    best = newton.solve(problem, TIGHT)
+    method = newton.Newton(problem, Ledger(problem.rows), Start(best.x + 0.03))
+    method.goal = np.inf  # what the model proves is enough
+    for _ in range(2):  # a look at the rows, and a step
+        method.visit(np.arange(2000))
+    answer = certificates.primal(problem, *method.answer())
+    used = method.ledger.reads
+    proved = answer.value - method.bound(answer).value
+    assert method.ledger.reads == used  # nothing had to be put back
+    slopes = certificates.at_slopes(problem, answer, certificates.slopes(problem, answer))
+    assert 0.0 < proved < 0.05 * (answer.value - slopes.value)
+
+
+def test_where_a_model_proves_too_little_the_slopes_may_do():
+    """Rows that leave the kink of a squared hinge behind have to be put back."""
+    X, y = make_data("squared_hinge", 300, 6)
+    problem = make("squared_hinge", X, y, bias="none", alpha=1.0)
+    method = newton.Newton(problem, Ledger(problem.rows), Start(np.full(6, 0.3)))
+    for goal in (None, 1e-300):
+        method.goal = goal
+        for _ in range(2):
+            method.visit(np.arange(300))
+        answer = certificates.primal(problem, *method.answer())
+        a = certificates.slopes(problem, answer)
+        assert method.bound(answer).value >= certificates.at_slopes(problem, answer, a).value
+
+
+@pytest.mark.parametrize("n", [10, 2000, 6000, 40_000])
+def test_as_many_rows_are_drawn_as_the_samples_need(n):
+    X, y = make_data("log", n, 6)
+    problem = make("log", X, y, bias="none", alpha=1e-3)
+    order = newton.sample(problem, np.random.default_rng(0))
+    assert len(set(order.tolist())) == len(order) == {10: 0, 2000: 500, 6000: 2000}.get(n, 8000)
+    ledger = Ledger(problem.rows)
+    newton.Newton(problem, ledger, order=order)
+    assert ledger.reads.nnz == 6 * sum(500 * 4**k for k in range(3) if 500 * 4**k <= len(order))

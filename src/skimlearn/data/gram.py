@@ -1,4 +1,4 @@
-"""Products of rows: weighted sums of outer ones, in whole blocks or entry by entry; inner ones."""
+"""Products of rows: weighted sums of outer ones, in blocks, tiles or single entries; inner ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel, lean_kernel
+from skimlearn.data._tiles import narrow_gram
 from skimlearn.data.blas import linalg
 from skimlearn.data.rows import Csr, Rows, add, entry, lengths, plain, size
 
@@ -16,20 +17,35 @@ Vector = NDArray[np.float64]
 BLOCK = 2048  # rows that are multiplied together
 LANES = 8  # columns: whole vectors of them are multiplied more quickly
 DENSE = 0.1  # the time of a multiplication in whole blocks, in those of single entries
-NARROW = 60.0  # columns more that a block seems to have: it is filled, and few make short loops
+FILLED = 60.0  # columns more that a block seems to have, since it has to be filled; and the same
+FILLED_IN_TILES = 30.0  # for tiles
+NARROW = 96  # columns: of fewer tiles are made
 NOTHING = np.zeros(0)
 
 
-def gram(rows: Rows, c: Vector, out: Vector, a: Vector = NOTHING, total: Vector = NOTHING) -> None:
+def gram(
+    rows: Rows,
+    c: Vector,
+    out: Vector,
+    a: Vector = NOTHING,
+    total: Vector = NOTHING,
+    *,
+    ones: bool = True,
+) -> None:
     """out += sum of c_i (x_i, 1)(x_i, 1)', the lower triangle of it; it lies column by column.
 
-    With some ``a``, total += sum of a_i x_i too, while the rows are at hand.
+    Without ``ones`` the line of the 1 may be anything. With some ``a``, total += sum of a_i x_i
+    too, while the rows are at hand.
     """
     assert out.flags.f_contiguous, "what is added to another order would be lost"
     n, d = rows.shape
     pairs = float((lengths(rows).astype(np.float64) ** 2).sum())
-    if isinstance(rows, Csr) and pairs < DENSE * n * d * (d + NARROW):
-        _sparse_gram(rows, c, d + 1, out.T.reshape(-1), a, total)
+    filled = FILLED_IN_TILES if d < NARROW else FILLED
+    if isinstance(rows, Csr) and pairs < DENSE * n * d * (d + filled):
+        _sparse_gram(rows, c, d + 1, out.T.reshape(-1), a, total, ones)
+        return
+    if d < NARROW:
+        narrow_gram(rows, c, out, a, total)
         return
     width = -(-(d + 1) // LANES) * LANES
     root, room = np.sqrt(c), np.empty((min(BLOCK, n), width))
@@ -77,7 +93,7 @@ def _scaled(rows, root, begin, d, out, a, total):
 
 
 @lean_kernel
-def _sparse_gram(rows, c, width, upper, a, total):
+def _sparse_gram(rows, c, width, upper, a, total, ones):
     """Four entries of a row at once, with all behind them, which are then read a quarter as often.
 
     ``upper`` is the upper triangle of the matrix, its lines one behind the other.
@@ -109,10 +125,11 @@ def _sparse_gram(rows, c, width, upper, a, total):
             upper[line2 + j2] += c2 * x2
             upper[line2 + j3] += c2 * x3
             upper[line3 + j3] += c3 * x3
-            upper[line0 + last] += c0
-            upper[line1 + last] += c1
-            upper[line2 + last] += c2
-            upper[line3 + last] += c3
+            if ones:
+                upper[line0 + last] += c0
+                upper[line1 + last] += c1
+                upper[line2 + last] += c2
+                upper[line3 + last] += c3
             for other in range(k + four, stop):
                 j, x = np.uint64(columns[other]), np.float64(values[other])
                 upper[line0 + j] += c0 * x

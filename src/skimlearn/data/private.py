@@ -24,7 +24,7 @@ from skimlearn._jit import kernel
 from skimlearn.data.disk import Runs
 from skimlearn.data.rows import Csr, Rows, frozen, stored
 
-__all__ = ["Merged", "merged"]
+__all__ = ["Merged", "may_be_merged", "merged"]
 
 Vector = NDArray[np.float64]
 
@@ -77,12 +77,10 @@ def merged(rows: Rows, wide: int = WIDE) -> Merged | None:
     than `MOST` entries, or what is on disk and too large to be visited as if it were in memory, are
     not copied. The copy is in float64: a norm that is rounded would make it another problem.
     """
-    n, d = rows.shape
-    if not isinstance(rows, Csr) or not wide < d < NOBODY or Runs(rows).pools > 1:
+    if not may_be_merged(rows, wide):
         return None
-    entries = stored(rows)
-    if entries > MOST:
-        return None
+    assert isinstance(rows, Csr)
+    (n, d), entries = rows.shape, stored(rows)
     met = np.zeros(d, dtype=np.uint8)
     _meet(rows, met)
     many = met > 1
@@ -100,6 +98,13 @@ def merged(rows: Rows, wide: int = WIDE) -> Merged | None:
     end, counts = int(starts[-1]), counts[counts > 0]
     few = Csr(frozen(values[:end]), frozen(columns[:end]), frozen(starts), shared + len(counts))
     return Merged(few, d, np.flatnonzero(many), own[:single], parts[:single], counts)
+
+
+def may_be_merged(rows: Rows, wide: int = WIDE) -> bool:
+    """Whether `merged` looks at the columns at all."""
+    if not isinstance(rows, Csr) or not wide < rows.width < NOBODY:
+        return False
+    return Runs(rows).pools == 1 and stored(rows) <= MOST
 
 
 @kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from skimlearn.result import Budget
 ABSENT = "no_validation"  # scikit-learn's word for a missing y
 ENCODE = "encode text, dates and categories as numbers first"
 
+_legacy = np.random.RandomState(0)  # a new one takes longer than to seed this one again
+_legacy_lock = threading.Lock()
+
 
 # ------------------------------------------------------------------------------------------- data
 
@@ -27,16 +31,18 @@ ENCODE = "encode text, dates and categories as numbers first"
 def check_data(model: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> Any:
     """Scikit-learn's checks of the data; float32 is kept, and rows are made contiguous.
 
-    Nan and inf are left to `as_rows`, which says where the first one is.
+    Nan and inf are left to `as_rows`, which says where the first one is; in targets, to
+    `check_numbers` and `check_classes`.
     """
     if isinstance(X, Store | Rows | Triple) or not estimators.CONTRACT:
         return _check_plain(model, X, y, reset)
+    absent = isinstance(y, str) and y == ABSENT
+    named = not reset and hasattr(model, "feature_names_in_")  # scikit-learn warns
+    plain = set(options) <= {"y_numeric"} and _is_plain(X) and (absent or _fits(y, X))
+    if plain and not named:
+        return _check_plain(model, X, y, reset)
     from sklearn.utils.validation import validate_data
 
-    absent = isinstance(y, str) and y == ABSENT
-    if not options and _is_plain(X) and (absent or _fits(y, X)):
-        validate_data(model, X, reset=reset, skip_check_array=True)  # the number of features
-        return X if absent else (X, y)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", "?") in "USmM":
         raise ValueError(f"X must hold numbers, but its dtype is {dtype}: {ENCODE}")
@@ -169,16 +175,25 @@ def one_column(y: Any) -> Any:
 
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     """The distinct values in order, without sorting if there are two."""
-    if y.ndim == 1 and y.dtype.kind in "biuf" and len(y):
-        ends = np.array([y.min(), y.max()])
-        if ((y == ends[0]) | (y == ends[1])).all():
-            return ends if ends[0] != ends[1] else ends[:1]
-    return np.unique(y)
+    two = _two_numbers(y)
+    return np.unique(y) if two is None else two
+
+
+def _two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
+    """The distinct values of a vector of numbers, if there are no more than two."""
+    if y.ndim != 1 or y.dtype.kind not in "biuf" or len(y) == 0:
+        return None
+    ends = np.array([y.min(), y.max()])
+    if not ((y == ends[0]) | (y == ends[1])).all():
+        return None
+    return ends if ends[0] != ends[1] else ends[:1]
 
 
 def kind_of_classes(y: Any) -> str:
     """Scikit-learn's `type_of_target`: "binary", "multiclass", "multilabel-indicator", ..."""
     plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU" and len(y) > 0
+    if plain and (two := _two_numbers(y)) is not None and (two == np.rint(two)).all():
+        return "binary"
     if plain and (y.dtype.kind != "f" or (y == np.rint(y)).all()):
         return "binary" if len(classes_of(y)) <= 2 else "multiclass"
     from sklearn.utils.multiclass import type_of_target
@@ -244,7 +259,9 @@ def seeds(random_state: Any, count: int) -> NDArray[np.int64]:
         return np.asarray(np.random.randint(most, size=count), dtype=np.int64)  # noqa: NPY002
     try:
         if not isinstance(random_state, np.random.RandomState):
-            random_state = np.random.RandomState(operator.index(random_state))
+            with _legacy_lock:
+                _legacy.seed(operator.index(random_state))
+                return np.asarray(_legacy.randint(most, size=count), dtype=np.int64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"random_state={random_state!r} must be a whole number from 0 to 2**32 - 1, a numpy "

@@ -26,6 +26,8 @@ def two_or_more(classes: NDArray[Any]) -> NDArray[Any]:
 
 def one_against_rest(y: NDArray[Any], classes: NDArray[Any]) -> list[Vector]:
     """Targets -1 and +1: the second of two classes against the first, or each against the rest."""
+    if y.dtype == np.float64 and y.flags.carray and np.array_equal(classes, (-1.0, 1.0)):
+        return [y]  # they are the targets
     positives = classes[1:] if len(classes) == 2 else classes
     return [np.where(y == c, 1.0, -1.0) for c in positives]
 

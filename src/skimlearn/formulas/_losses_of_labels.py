@@ -110,12 +110,13 @@ class Log(Loss):
         b = -y * s
         if b < 0.0 or b > 1.0:
             return math.inf
-        total = 0.0
-        if b > 0.0:
-            total += b * math.log(b)
-        if b < 1.0:
-            total += (1.0 - b) * math.log1p(-b)
-        return total
+        u = min(
+            b, 1.0 - b
+        )  # b log b + (1 - b) log(1 - b), which takes one logarithm of many digits
+        if u == 0.0:
+            return 0.0
+        e = u / (1.0 - u)
+        return u * math.log(e) - log_of_one_and(e)
 
     def dual_step(self, a, z, h, y):
         # u = start + h b with b = 1 / (1 + exp(u)), solved by Halley's method inside a bracket.

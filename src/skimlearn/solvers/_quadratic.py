@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skimlearn.data.blas import linalg
 from skimlearn.data.gram import gram
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import Problem
+from skimlearn.solvers._symmetric import factor_of, solve_factored
 
-__all__ = ["Shared", "shared", "solve_symmetric"]
+__all__ = ["Shared", "shared"]
 
 Vector = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class Shared:
         with self._lock:
             if self._matrix is None:
                 matrix = np.zeros((problem.d + 1, problem.d + 1), order="F")
-                gram(problem.rows, bends, matrix)
+                gram(problem.rows, bends, matrix, ones=problem.bias != "none")
                 ledger.visit(bends != 0.0)
                 self._matrix = matrix
         return self._matrix.copy(order="F")
@@ -67,9 +67,9 @@ class Shared:
         key = (problem.alpha, problem.bias, float(matrix[-1, -1]))  # a free bias may be damped
         with self._lock:
             if self._key != key:
-                self._key, self._factor = key, _factor(matrix)
+                self._key, self._factor = key, factor_of(matrix)
             factor = self._factor
-        return _solve(factor, matrix, right)
+        return solve_factored(factor, matrix, right)
 
 
 def shared(problems: Sequence[Problem]) -> Shared | None:
@@ -86,33 +86,3 @@ def shared(problems: Sequence[Problem]) -> Shared | None:
         if not same or other.loss != one.loss or other.bias != one.bias:
             return None
     return Shared([problem.alpha for problem in problems])
-
-
-def solve_symmetric(matrix: Vector, right: Vector) -> Vector:
-    """The solution of a positive semidefinite system, of least norm if it is singular.
-
-    The lower triangle of the matrix is looked at.
-
-    Examples
-    --------
-    >>> solve_symmetric(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([3.0, 3.0]))
-    array([1., 1.])
-    """
-    return _solve(_factor(matrix), matrix, right)
-
-
-def _factor(matrix: Vector) -> Any:
-    """The factor of Cholesky; None if there is none."""
-    try:
-        return linalg().cho_factor(matrix, lower=True)
-    except np.linalg.LinAlgError:
-        return None
-
-
-def _solve(factor: Any, matrix: Vector, right: Vector) -> Vector:
-    if factor is not None:
-        solution = linalg().cho_solve(factor, right)
-        if np.isfinite(solution).all():
-            return np.asarray(solution)
-    full = matrix + np.tril(matrix, -1).T if not matrix[0, 1:].any() else matrix
-    return np.asarray(linalg().lstsq(full, right)[0])

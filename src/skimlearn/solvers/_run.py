@@ -298,6 +298,8 @@ class Run:
 
 
 def _rounding(problem: Problem) -> float:
+    if problem.loss.labels:
+        return 0.0
     far = float(problem.weights @ np.abs(problem.y)) / problem.n
     return rounding(problem.loss, far)
 

@@ -111,7 +111,7 @@ def solve(
             return run.result()
         start, z = Start(run.answer.w, run.answer.b, run.dual.a), run.answer.z
     if costs.newton_is_best and not hurried:
-        order = run.rng.permutation(problem.n) if start is None and not costs.exact else None
+        order = newton.sample(problem, run.rng) if start is None and not costs.exact else None
         method = newton.Newton(problem, run.ledger, start, order=order, z=z, shared=shared)
         return run.stage(method).result()
     if z is not None or (costs.cg_is_best and not hurried):

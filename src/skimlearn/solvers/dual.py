@@ -23,7 +23,8 @@ Checks. A visit knows the response of its row, and so the gap between loss and d
 the row contributes. Their sum over an epoch is a guess of the gap, and a check, which reads all
 rows, is made when it has fallen to the target. In the first epoch it tells nothing, since all
 variables are zero at their visits: the relative gap is about s = L S / (alpha n) then, with L and S
-as in `auto`.
+as in `auto`. Visits are half an epoch old when it ends, so a guess is corrected by how the sum has
+fallen since the epoch before; and by how wrong the last one was, when a check has told.
 
 Shrinking. A row that a visit did not move is put aside until the next check. A check reads all
 rows, so all responses are known then, and every row comes back whose variable would move for some
@@ -54,7 +55,8 @@ __all__ = ["Settings", "solve"]
 
 SHRINK = 0.1  # how much of the reach of a response, which is safe, is used to keep a row
 MOST_PASSES = 30  # between two checks
-MOST_DOUBT = 30.0  # about a guess of the gap
+LEAST_DOUBT, MOST_DOUBT = 0.5, 30.0  # about a guess of the gap
+MOSTLY = 0.9  # of the rows: epochs of so many can be compared across a check
 EVERY = 8  # visits from one whose gap is taken down to the next
 HEAD_START = 2.0  # times the steepness of the loss and the mean squared length of the rows
 
@@ -130,6 +132,7 @@ class DualAscent(Method):
         self.close = False  # so near the optimum that rounding in theta would show
         self.seen = float(problem.n)  # rows that the problem is taken to have
         self.gaps = [math.inf, 0.0]  # estimates of the gap from the visits of the last two epochs
+        self.full = False  # whether the epoch has nearly all rows
         self.doubt = 1.0  # how many times larger the gap was than its estimate, at the last check
         self.first_gap = math.inf  # the relative gap after the first epoch, roughly
         if start is not None:
@@ -176,17 +179,19 @@ class DualAscent(Method):
         self.ledger.visit(np.flatnonzero(self.a))
         self.offset[0] = self.bias_square * scale * float(self.a @ problem.weights)
 
-    def begin_pass(self) -> None:
-        """Move the centre of a free bias, and begin to add up the gaps of the visits."""
+    def begin_pass(self, count: int) -> None:
+        """Move the centre of a free bias, and begin to add up the gaps of so many visits."""
         if self.problem.bias == "free":
             self.centre += float(self.offset[0])
         self.passes += 1
-        self.gaps = [self.gaps[1] if self.passes > 1 else math.inf, 0.0]
+        before, self.full = self.full, count >= MOSTLY * self.problem.n
+        alike = self.passes > 1 or (before and self.full)
+        self.gaps = [self.gaps[1] if alike else math.inf, 0.0]
 
     def order(self, rng: np.random.Generator) -> Order:
-        self.begin_pass()
         if self.settings.shrinking:
             self.rows_left = self.rows_left[self.moved[self.rows_left]]
+        self.begin_pass(len(self.rows_left))
         if self.orders is None:
             self.orders = Orders(self.problem.n, rng)
         return self.orders.shuffled(self.rows_left, rng)
@@ -232,7 +237,7 @@ class DualAscent(Method):
         gap, guess = max(certificate.gap, 0.0) * problem.n, self._guess()
         # a guess that is far too small may be nothing but rounding: its size says no more
         trusted = guess * MOST_DOUBT > gap
-        self.doubt = max(1.0, gap / guess) if trusted else MOST_DOUBT
+        self.doubt = max(LEAST_DOUBT, gap / guess) if trusted else MOST_DOUBT
         self.passes = 0
         self.close = certificate.relative_gap < 1e-6
 

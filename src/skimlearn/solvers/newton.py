@@ -11,10 +11,15 @@ raised (`NOISE`).
 A loss with kinks is first made smooth by a proximal term that moves, from round to round, to where
 the dual variables went (`_proximal`).
 
-The line search looks at the slope along the direction only, which the convexity allows. The end of
-the whole step is looked at first: its slopes are needed by the next step anyway, and as a rule it
-is taken. Where it goes too far (or the bias is free, or the loss has kinks), shorter steps need no
-data beyond one product of X with the direction.
+The line search looks at the slope along the direction only, which the convexity allows, and needs
+no data beyond one product of X with the direction.
+
+Proofs. With the slopes -a_i and the bends c_i that a step was made from, the model's own slopes at
+its end are -(a_i - c_i <step, x_i>). The dual vector of these is the end of the step, exactly: that
+is what the linear system says. So they prove a gap of the fourth order in the length of the step,
+in which alpha is no divisor, without another look at the rows; the slopes of the losses prove
+||gradient||^2 / (2 alpha). What the model takes out of the range of the dual variables is put back,
+and the rows of these are read.
 """
 
 from __future__ import annotations
@@ -30,17 +35,18 @@ from skimlearn import certificates
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.gram import DENSE, gram
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import combine, norms, responses, take
+from skimlearn.data.rows import combine, combine_weighted, norms, responses, take
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers._bends import REACH
 from skimlearn.solvers._line_search import step_length
 from skimlearn.solvers._proximal import Proximal
-from skimlearn.solvers._quadratic import Shared, solve_symmetric
+from skimlearn.solvers._quadratic import Shared
 from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector
+from skimlearn.solvers._symmetric import solve_symmetric, symmetric_product
 
-__all__ = ["Newton", "cost", "solve"]
+__all__ = ["Newton", "cost", "sample", "solve"]
 
 GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
@@ -59,6 +65,20 @@ def cost(n: int, d: int, counts: NDArray[np.int64], users: int = 1) -> float:
         return math.inf
     pairs = min(float((counts.astype(np.float64) ** 2).mean()), DENSE * float(d) ** 2)
     return n * pairs / users + DENSE * float(d) ** 3 / 3.0
+
+
+def _sample_sizes(n: int, d: int) -> list[int]:
+    """The numbers of rows that are learned from before all n."""
+    sizes = [max(8 * d, 500)]
+    while GROWTH * sizes[-1] <= 1.5 * n:
+        sizes.append(GROWTH * sizes[-1])
+    return sizes[:-1]
+
+
+def sample(problem: Problem, rng: np.random.Generator) -> Order:
+    """Rows in a random order, as many as the samples need."""
+    most = max(_sample_sizes(problem.n, problem.d), default=0)
+    return rng.choice(problem.n, most, replace=False)
 
 
 def solve(problem: Problem, budget: Budget | None = None, **options: Unpack[Options]) -> Result:
@@ -110,6 +130,7 @@ class Newton(Method):
         if z is not None:
             self.z, self.known = z, True
         self.theta: Vector | None = None  # that of new_a, if a check has formed it
+        self.model: tuple[Vector, Vector] | None = None  # slopes of the last model, and their theta
         self.vain = 0  # rounds that did not halve the gap
         self.gap = math.inf
         self.steepness = math.inf  # the length of the last gradient of the round
@@ -123,8 +144,7 @@ class Newton(Method):
     def _learn_from_samples(self, order: Order) -> None:
         """Begin at the answer of some rows alone."""
         problem, start = self.problem, None
-        count = max(8 * problem.d, 500)
-        while GROWTH * count <= 1.5 * problem.n:
+        for count in _sample_sizes(problem.n, problem.d):
             chosen = np.sort(order[:count])
             part = _part_of(problem, chosen)
             self.ledger.visit(chosen)
@@ -134,7 +154,6 @@ class Newton(Method):
             while not inner.finished and not inner.round_ended and inner.promised > noise:
                 inner.visit(chosen)
             start = Start(inner.w, inner.b)
-            count *= GROWTH
         if start is not None:
             self.w, self.b, self.known = start.w, start.b, False
 
@@ -170,7 +189,8 @@ class Newton(Method):
             hessian = self.shared.matrix(problem, bends, self.ledger)
         else:
             hessian = np.zeros((d + 1, d + 1), order="F")
-            gram(problem.rows, bends, hessian, pulls, gradient[:d])
+            ones = problem.bias != "none"
+            gram(problem.rows, bends, hessian, pulls, gradient[:d], ones=ones)
             self.ledger.visit((pulls != 0.0) | (bends != 0.0) if len(pulls) else bends != 0.0)
         hessian[np.arange(d), np.arange(d)] += problem.alpha
         hessian[d, d] += own
@@ -185,7 +205,8 @@ class Newton(Method):
         else:
             direction = solve_symmetric(hessian, -gradient)
         slope = float(direction @ gradient)
-        if self.theta is None or self.value == 0.0:  # else the check before has formed it
+        self.model = None
+        if self.value == 0.0:  # else the check before has formed it
             self.value = 0.5 * problem.alpha * float(self.w @ self.w) + 1e-300
             self.value += certificates.mean_loss(problem, self.z, self.b)
         self.promised = -0.5 * slope / self.value
@@ -194,38 +215,21 @@ class Newton(Method):
         if not self.promised > 1e-17 and not self.steepness < 0.5 * former:
             self._end_round()
             return
-        along = self._whole_step(direction, own, slope)
-        if along is None:
-            return
+        along = np.empty(n)
+        responses(problem.rows, direction[:d], along)
+        self.ledger.pass_over()
+        if self.smooth and not self.thorough:
+            left = symmetric_product(hessian, direction)  # of the gradient: what rounding leaves
+            left += gradient
+            theta = self.w + direction[:d] - left[:d] / problem.alpha
+            self.model = self.term.new_a - self.term.bend * (along + direction[d]), theta
         step = self._step(direction, along, own, slope)
         self.w = self.w + step * direction[:d]
         self.b += step * float(direction[d])
         self.z = self.z + step * along
-        self.theta = None
+        self.theta, self.value = None, 0.0
         if step == 0.0:
             self._end_round()
-
-    def _whole_step(self, direction: Vector, own: float, begin: float) -> Vector | None:
-        """Go all the way, unless the slope there says that it is too far; else what it changes.
-
-        With the responses there comes what the next step begins with.
-        """
-        problem, d, along = self.problem, self.problem.d, np.empty(self.problem.n)
-        self.ledger.pass_over()
-        if not self.smooth or problem.bias == "free":
-            responses(problem.rows, direction[:d], along)
-            return along
-        far = self.w + direction[:d], self.b + float(direction[d])
-        answer, a, theta = certificates.looked_at(problem, *far)
-        if problem.loss.searches:  # it takes two readings
-            self.ledger.visit(a * problem.weights != 0.0)
-        end = problem.alpha * float(direction[:d] @ (answer.w - theta))
-        end += float(direction[d]) * (own * answer.b - float(problem.weights @ a) / problem.n)
-        if not end <= ENDS * abs(begin):
-            return answer.z - self.z
-        self.w, self.b, self.z = answer.w, answer.b, answer.z
-        self.theta, self.value = theta, answer.value
-        return None
 
     def _prox(self) -> None:
         near = self.promised <= NEAR
@@ -260,15 +264,32 @@ class Newton(Method):
         if not self.smooth:
             a = certificates.feasible(self.problem, self.term.new_a)  # of w, at the end of a round
             return self.certified(a)
-        self.b = answer.b
+        self.b, self.value = answer.b, answer.value
+        bound = None if self.model is None else self._bound_of_model()
+        if bound is not None and self.goal is not None and answer.value - bound.value <= self.goal:
+            return bound
         self._prox()
         a = certificates.feasible(self.problem, self.term.new_a)
         if self.theta is None:
             self.count_proof(a)
-        bound = certificates.at_slopes(self.problem, answer, a, self.theta)
+        other = certificates.at_slopes(self.problem, answer, a, self.theta)
         if np.array_equal(a, self.term.new_a):
-            self.theta, self.value = bound.theta, answer.value
-        return bound
+            self.theta = other.theta
+        return other if bound is None or other.value >= bound.value else bound
+
+    def _bound_of_model(self) -> Dual:
+        """What the slopes of the last step's model prove."""
+        assert self.model is not None
+        problem, (a, theta) = self.problem, self.model
+        inside = certificates.feasible(problem, a)
+        a -= inside
+        if a.any():
+            self.count_proof(a)
+            combine_weighted(
+                problem.rows, a, problem.weights, -1.0 / (problem.alpha * problem.n), theta
+            )
+        self.model = None
+        return certificates.dual(problem, inside, theta)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         self.round_ended = False

@@ -150,7 +150,7 @@ class _Together:
             self.end(Status.EPOCHS)
             return
         for lane in self.lanes:
-            lane.begin_pass()
+            lane.begin_pass(len(order))
         if (status := self._visit(order)) is not None:
             self.end(status)
             return
