@@ -107,3 +107,13 @@ def test_limits_hold_for_all():
     assert sum(result.reads.dense for result in model.results_) == 3 * X.size
     model = LinearClassifier("log", tol=1e-12, max_seconds=1e-9, solver="dual").fit(X, y)
     assert {result.status for result in model.results_} == {Status.SECONDS}
+
+
+def test_rows_that_support_two_classes_are_predicted_alike_in_any_batch():
+    """Their scores are equal but for rounding, which must not depend on the batch."""
+    for seed in range(20):
+        X = 3.0 * np.random.default_rng(seed).uniform(size=(40, 3))
+        model = LinearClassifier("hinge", random_state=0).fit(X, X[:, 0].astype(int))
+        one_by_one = np.concatenate([model.predict(X[i : i + 1]) for i in range(40)])
+        np.testing.assert_array_equal(model.predict(X), one_by_one)
+        np.testing.assert_array_equal(model.predict(X[::3]), one_by_one[::3])

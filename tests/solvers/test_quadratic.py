@@ -13,8 +13,9 @@ from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES, make_problem
 from skimlearn.result import Budget
 from skimlearn.solvers import _quadratic, auto, choose, newton
-from skimlearn.solvers._quadratic import Shared, shared, solve_symmetric
+from skimlearn.solvers._quadratic import Shared, shared
 from skimlearn.solvers._run import Run
+from skimlearn.solvers._symmetric import solve_symmetric
 
 N, D, K = 3000, 40, 6
 GAP = Budget(gap=1e-6, epochs=1000)
@@ -42,14 +43,14 @@ def formed(monkeypatch):
     counts = {"gram": 0, "factor": 0}
 
     def counted(name, function):
-        def run(*args):
+        def run(*args, **options):
             counts[name] += 1
-            return function(*args)
+            return function(*args, **options)
 
         return run
 
     monkeypatch.setattr(_quadratic, "gram", counted("gram", _quadratic.gram))
-    monkeypatch.setattr(_quadratic, "_factor", counted("factor", _quadratic._factor))
+    monkeypatch.setattr(_quadratic, "factor_of", counted("factor", _quadratic.factor_of))
     monkeypatch.setattr(newton, "gram", counted("gram", newton.gram))
     return counts
 
