@@ -117,3 +117,11 @@ def test_rows_that_support_two_classes_are_predicted_alike_in_any_batch():
         one_by_one = np.concatenate([model.predict(X[i : i + 1]) for i in range(40)])
         np.testing.assert_array_equal(model.predict(X), one_by_one)
         np.testing.assert_array_equal(model.predict(X[::3]), one_by_one[::3])
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual"])
+@pytest.mark.parametrize("unused", [{"average": "tail"}, {"batch_size": 7}])
+def test_what_a_solver_does_not_have_is_refused(solver, unused):
+    X, y = make()
+    with pytest.raises(ValueError, match="has no meaning for solver"):
+        LinearClassifier("log", alpha=1.0, solver=solver, **unused).fit(X, y)

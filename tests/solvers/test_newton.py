@@ -12,7 +12,7 @@ from skimlearn import certificates
 from skimlearn.data.ledger import Ledger
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
-from skimlearn.solvers import newton
+from skimlearn.solvers import auto, newton
 from skimlearn.solvers._run import Start
 
 N, D, ALPHA = 50, 4, 0.03
@@ -261,3 +261,28 @@ def test_as_many_rows_are_drawn_as_the_samples_need(n):
     ledger = Ledger(problem.rows)
     newton.Newton(problem, ledger, order=order)
     assert ledger.reads.nnz == 6 * sum(500 * 4**k for k in range(3) if 500 * 4**k <= len(order))
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bound_allows_for_the_rounding_of_unscaled_features(bias, seed):
+    """Two columns are large and nearly the same: the dual vector of a step's model is far off."""
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(3000, 12))
+    large = 1e5 * (1.0 + base[:, 10:11])
+    X = np.hstack([base[:, :10], large, large + base[:, 11:]])
+    y = X @ np.linspace(-1.0, 1.0, 12) + 0.01 * rng.normal(size=3000)
+    problem = make("squared", X, y, bias=bias, alpha=1e-4)
+    for tol in (1e-3, 1e-6):
+        result = auto.solve(problem, Budget(gap=tol, epochs=1000), seed=0)
+        assert result.solver == "newton"
+        Z, t = X, y
+        if bias == "free":
+            Z, t = X - X.mean(axis=0), y - y.mean()
+        elif bias == "regularized":
+            Z = np.hstack([X, np.ones((3000, 1))])
+        A = np.vstack([Z / np.sqrt(3000), 1e-2 * np.eye(Z.shape[1])])
+        b = np.append(t / np.sqrt(3000), np.zeros(Z.shape[1]))
+        best = 0.5 * np.sum((A @ np.linalg.lstsq(A, b, rcond=None)[0] - b) ** 2)
+        assert result.certificate.dual <= best * (1.0 + 1e-8)
+        assert result.certificate.relative_gap <= max(tol, 1e-4)

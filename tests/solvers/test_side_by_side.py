@@ -218,6 +218,53 @@ def test_an_interruption_keeps_the_best_answers(monkeypatch):
         assert result.epochs == 2.0
 
 
+def test_an_interruption_of_one_group_ends_the_others_soon(monkeypatch):
+    """Even if all that is left of the group has just reached its gap."""
+    _, _, problems = make_problems("squared", 100, 20, count=6, alpha=1e-3)
+    monkeypatch.setattr(side_by_side, "LANES", 2)
+    epoch, done = side_by_side._Together.epoch, []
+
+    def interrupted(self):
+        done.append(0)
+        if len(done) == 3:
+            for run in self.runs:
+                run.budget = Budget(gap=1e9)
+            raise KeyboardInterrupt
+        epoch(self)
+
+    monkeypatch.setattr(side_by_side._Together, "epoch", interrupted)
+    results = together(problems, stop=threading.Event())
+    assert [result.status for result in results[:2]] == [Status.CONVERGED] * 2
+    assert [result.status for result in results[2:]] == [Status.INTERRUPTED] * 4
+    assert max(result.epochs for result in results[2:]) <= 1.0
+
+
+def test_records_tell_the_time_of_their_own_problem():
+    _, _, problems = make_problems("log", 500, 30)
+    calls = []
+
+    def keep(record):
+        calls.append(record.seconds)
+
+    results = together(problems, Budget(epochs=12), callback=keep)
+    for k, result in enumerate(results):
+        times = calls[k::K]
+        assert times == sorted(times)
+        assert times[-1] <= result.seconds
+
+
+def test_rows_of_no_weight_are_not_counted_in_proofs():
+    _, _, problems = make_problems("squared", 24, bias="free", weighted=True)
+    used = int(np.count_nonzero(problems[0].weights))
+    assert used < 24
+    starts = [Start(np.zeros(D), 0.0, np.full(24, 0.1)) for _ in problems]
+    results = together(problems, Budget(epochs=1), starts)
+    checks = len(results[0].history)
+    # responses are of all rows; each problem also looks at its start
+    read = (checks * (24 + used) + K * 24) * D
+    assert sum(result.reads.certificate for result in results) == read
+
+
 def test_a_callback_stops_the_problems_that_it_is_told_of():
     _, _, problems = make_problems("squared", 50)
     seen = []

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.rows import Csr, Rows
 
-__all__ = ["Ahead", "Runs", "ahead_of", "ask_for"]
+__all__ = ["Ahead", "Runs", "ahead_of", "ask_for", "file_of"]
 
 PIECE = 2**17  # bytes asked for at once: a system may cut off what is beyond its read-ahead
 RUN = 2**18  # bytes that lie together, about: a disk reads them as fast as more
@@ -57,11 +57,17 @@ def ahead_of(values: NDArray[Any]) -> Ahead | None:
     return Ahead(*place, values.shape[1] * values.itemsize)
 
 
-def _place(values: NDArray[Any]) -> tuple[mmap.mmap, int] | None:
-    """The file that an array lies in, and where it begins, if it can be asked for."""
+def file_of(values: NDArray[Any]) -> mmap.mmap | None:
+    """The file that an array lies in, if it is in none of the memory's own."""
     file: Any = values
     while file is not None and not isinstance(file, mmap.mmap):
         file = getattr(file, "base", None)
+    return file
+
+
+def _place(values: NDArray[Any]) -> tuple[mmap.mmap, int] | None:
+    """The file that an array lies in, and where it begins, if it can be asked for."""
+    file = file_of(values)
     if file is None or not values.flags.c_contiguous or not hasattr(mmap, "MADV_WILLNEED"):
         return None
     return file, values.ctypes.data - np.frombuffer(file, dtype=np.uint8).ctypes.data

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn._jit import kernel
-from skimlearn.data.disk import Runs
+from skimlearn.data.disk import file_of
 from skimlearn.data.rows import Csr, Dense, Rows, frozen
 
 __all__ = ["Nonzeros", "nonzero_rows"]
@@ -56,7 +56,7 @@ def nonzero_rows(rows: Rows, large: int = LARGE) -> Nonzeros | None:
     not copied into memory.
     """
     n, d = rows.shape
-    if not isinstance(rows, Dense) or Runs(rows).places:
+    if not isinstance(rows, Dense) or file_of(rows.values) is not None:
         return None
     size = rows.values.itemsize
     if n * d * size < large or d * size < WIDE or d >= 2**32:

@@ -45,7 +45,8 @@ class LinearClassifier(Classifies, ClassifierMixin, Streams):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with those of the rows.
     n_jobs : int or None, default=None
-        Threads for more than two classes; -1 for all cores.
+        Threads for more than two classes, as long as these are not solved side by side; -1 for
+        all cores.
 
     Attributes
     ----------

@@ -88,8 +88,8 @@ class Run:
         callback: Callback | None = None,
         stop: threading.Event | None = None,
     ) -> None:
-        self.began = time.perf_counter()
-        self.spent = 0.0  # seconds, while the clock stands still
+        self.began: float | None = time.perf_counter()  # None while the clock stands still
+        self.spent = 0.0  # seconds, then
         self.problem, self.budget = problem, budget
         self.start, self.callback, self.stop = start, callback, stop
         self.rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ class Run:
 
     def pause(self) -> None:
         """Stop the clock."""
-        self.spent = self._seconds()
+        self.spent, self.began = self._seconds(), None
 
     def resume(self, seconds: float | None) -> None:
         """Let the clock go on after a pause; if the time is limited, so much is left."""
@@ -285,7 +285,7 @@ class Run:
         return certificate.gap <= 1e-13 * abs(certificate.primal) and certificate.gap >= before
 
     def _seconds(self) -> float:
-        return time.perf_counter() - self.began
+        return self.spent if self.began is None else time.perf_counter() - self.began
 
     def _record(self) -> Record:
         return Record(

@@ -46,5 +46,5 @@ def solve_factored(factor: Vector | None, matrix: Vector, right: Vector) -> Vect
         solution = linalg().lapack.dpotrs(factor, right, lower=1)[0]
         if np.isfinite(solution).all():
             return np.asarray(solution)
-    full = matrix + np.tril(matrix, -1).T if not matrix[0, 1:].any() else matrix
+    full = matrix + np.tril(matrix, -1).T
     return np.asarray(linalg().lstsq(full, right)[0])

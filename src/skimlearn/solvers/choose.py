@@ -17,13 +17,13 @@ from skimlearn.data.rows import part_of_visits
 from skimlearn.data.zeros import Nonzeros, nonzero_rows
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
-from skimlearn.result import Budget, Result, Status
+from skimlearn.result import Budget, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd, side_by_side
 from skimlearn.solvers._quadratic import Shared, shared
 from skimlearn.solvers._run import Callback, Options, Run, Start
 from skimlearn.solvers._stochastic import Stochastic
 
-__all__ = ["SOLVERS", "Begun", "begin_together", "merge", "shared", "solve"]
+__all__ = ["SOLVERS", "Begun", "begin_together", "check", "merge", "shared", "solve"]
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 MANY = 10  # allowed epochs, with fewer of which rows are not copied
@@ -100,15 +100,7 @@ def solve(
     >>> solve(problem, "dual", budget=Budget(gap=1e-6, epochs=99), seed=0).solver
     'dual'
     """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
-    if batch_size is not None and solver not in ("pegasos", "pgs"):
-        raise _no_batches(solver, batch_size)
-    if average is not None and solver in ("auto", "dual"):
-        raise ValueError(
-            f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
-            "stochastic solver: 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
-        )
+    check(solver, average, batch_size)
     if few is not None:
         problem = replace(problem, rows=few.rows)
         start = None if start is None else replace(start, w=few.forth(start.w))
@@ -119,6 +111,19 @@ def solve(
         else:
             result = _by_name(problem, solver, budget, average, batch_size, common)
     return result if few is None else replace(result, x=few.back(result.x))
+
+
+def check(solver: str, average: str | None, batch_size: int | None) -> None:
+    """Refuse a name that is none, and what a solver does not have."""
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} must be one of {SOLVERS}")
+    if batch_size is not None and solver not in ("pegasos", "pgs"):
+        raise _no_batches(solver, batch_size)
+    if average is not None and solver in ("auto", "dual"):
+        raise ValueError(
+            f"average={average!r} has no meaning for solver={solver!r}: leave it None, or use a "
+            "stochastic solver: 'sgd', 'asgd', 'casgd', 'ftrl', 'pegasos' or 'pgs'"
+        )
 
 
 def begin_together(
@@ -154,18 +159,17 @@ def begin_together(
     most = costs.patience if solver == "auto" else None
     with one_thread_for(problems[0].rows):
         for chosen in parts:
-            some = [
-                Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
-                for problem, seed, start in zip(
-                    problems[chosen], seeds[chosen], starts[chosen], strict=True
-                )
-            ]
+            some = []
+            for problem, seed, start in zip(
+                problems[chosen], seeds[chosen], starts[chosen], strict=True
+            ):
+                run = Run(problem, budget, seed=seed, start=start, callback=callback, stop=stop)
+                run.pause()
+                some.append(run)
             left = (count - len(runs)) / len(some)
             seconds = budget.share(time.perf_counter() - began, count, left).seconds
             side_by_side.begin(some, starts[chosen], epochs=most, seconds=seconds)
             runs += some
-            if stop is not None and some[-1].status is Status.INTERRUPTED:
-                stop.set()
     return Begun(runs, solver, costs, few, shared)
 
 

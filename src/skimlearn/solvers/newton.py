@@ -52,6 +52,7 @@ GROWTH = 4  # of the samples
 ENOUGH = 1.0  # times features over rows: less gained by the last step on a sample is noise
 NEAR = 1e-2  # of the value: rows are taken to bend more as long as steps promise more than this
 ENDS = 0.1  # of the slope along a step at its beginning: an end of no more is good enough
+ROUNDING = 8.0 * 2.0**-53  # of the terms of a sum, times the root of their number
 NOISE = 0.4  # times curvature and mean squared length of a row over m: added to alpha for m rows
 
 
@@ -130,7 +131,8 @@ class Newton(Method):
         if z is not None:
             self.z, self.known = z, True
         self.theta: Vector | None = None  # that of new_a, if a check has formed it
-        self.model: tuple[Vector, Vector] | None = None  # slopes of the last model, and their theta
+        # slopes of the last model, their dual vector, and how far off that may be
+        self.model: tuple[Vector, Vector, Vector] | None = None
         self.vain = 0  # rounds that did not halve the gap
         self.gap = math.inf
         self.steepness = math.inf  # the length of the last gradient of the round
@@ -218,11 +220,12 @@ class Newton(Method):
         along = np.empty(n)
         responses(problem.rows, direction[:d], along)
         self.ledger.pass_over()
-        if self.smooth and not self.thorough:
+        if self.smooth and not self.thorough and problem.squares is not None:
             left = symmetric_product(hessian, direction)  # of the gradient: what rounding leaves
             left += gradient
             theta = self.w + direction[:d] - left[:d] / problem.alpha
-            self.model = self.term.new_a - self.term.bend * (along + direction[d]), theta
+            slopes = self.term.new_a - self.term.bend * (along + direction[d])
+            self.model = slopes, theta, self._rounding(hessian, direction)
         step = self._step(direction, along, own, slope)
         self.w = self.w + step * direction[:d]
         self.b += step * float(direction[d])
@@ -230,6 +233,21 @@ class Newton(Method):
         self.theta, self.value = None, 0.0
         if step == 0.0:
             self._end_round()
+
+    def _rounding(self, hessian: Vector, direction: Vector) -> Vector:
+        """How far rounding may put the dual vector of the model off, as its sums are over all rows.
+
+        No sum of products is larger than its two lines of the diagonal allow, whatever cancels in
+        it; and no row is longer than the longest.
+        """
+        problem = self.problem
+        assert problem.squares is not None
+        scales = np.sqrt(np.diagonal(hessian))
+        pull = float(problem.weights @ np.abs(self.term.new_a)) / problem.n
+        pull *= math.sqrt(float(problem.squares.max()))
+        off = scales[:-1] * float(scales @ np.abs(direction)) + pull
+        off *= ROUNDING * math.sqrt(problem.n) / problem.alpha
+        return np.asarray(off)
 
     def _prox(self) -> None:
         near = self.promised <= NEAR
@@ -280,7 +298,7 @@ class Newton(Method):
     def _bound_of_model(self) -> Dual:
         """What the slopes of the last step's model prove."""
         assert self.model is not None
-        problem, (a, theta) = self.problem, self.model
+        problem, (a, theta, off) = self.problem, self.model
         inside = certificates.feasible(problem, a)
         a -= inside
         if a.any():
@@ -289,7 +307,9 @@ class Newton(Method):
                 problem.rows, a, problem.weights, -1.0 / (problem.alpha * problem.n), theta
             )
         self.model = None
-        return certificates.dual(problem, inside, theta)
+        bound = certificates.dual(problem, inside, theta)
+        lost = problem.alpha * float(np.abs(theta) @ off + 0.5 * (off @ off))
+        return bound._replace(value=bound.value - lost)
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         self.round_ended = False

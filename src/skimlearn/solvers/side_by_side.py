@@ -31,22 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn._jit import kernel, prefetch_line
 from skimlearn.certificates import Dual
-from skimlearn.data.rows import (
-    look_ahead,
-    part_of_visits,
-    products,
-    share_out,
-    stored,
-    vectors,
-)
+from skimlearn.data.rows import part_of_visits, stored, vectors
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Status
 from skimlearn.solvers._orders import Orders
 from skimlearn.solvers._run import CHUNK, Run, Start, Vector
-from skimlearn.solvers.dual import EVERY, DualAscent, Settings
+from skimlearn.solvers._side_by_side import ascend, combine, respond
+from skimlearn.solvers.dual import DualAscent, Settings
 
 __all__ = ["begin", "groups"]
 
@@ -85,6 +78,8 @@ def begin(
         while together.runs and together.passes < most and not together.are_better_alone():
             together.epoch()
     except KeyboardInterrupt:
+        if runs[0].stop is not None:
+            runs[0].stop.set()
         together.end(Status.INTERRUPTED)
     together.part()
 
@@ -160,6 +155,7 @@ class _Together:
         due = sum(run.is_due() for run in self.runs)
         if 2 * due >= len(self.runs) or not len(self.left):
             self._check()
+        self._share_time()
         told = [run.status is None and run.is_told_to_stop() for run in self.runs]
         if any(told) and not self.checked:
             self._check()
@@ -179,12 +175,12 @@ class _Together:
         for first in range(0, len(order), chunk):
             part = order[first : first + chunk]
             one.runs.ask_for(part)
-            _ascend(
+            self.checked = False
+            ascend(
                 self.rows, self.y, self.weights, problem.loss, problem.alpha, lanes[0].bias_square,
                 centre, part, lanes[0].seen, lanes[0].h, self.a, self.moved, self.theta,
                 self.offset, z, change, gaps,
             )  # fmt: skip
-            self.checked = False
             seen = min(lanes[0].seen + len(part), float(problem.n))
             for k, (run, lane) in enumerate(zip(self.runs, lanes, strict=True)):
                 lane.seen = seen
@@ -204,7 +200,7 @@ class _Together:
         """Certify the present answers: one pass for the responses of all."""
         lanes, count = self.lanes, len(self.lanes)
         z = np.empty(self.a.shape)
-        _respond(self.rows, self.theta, lanes[0].stretch(), z)
+        respond(self.rows, self.theta, lanes[0].stretch(), z)
         self._certify(np.arange(len(z)))
         self._hand_back()
         for k, lane in enumerate(lanes):
@@ -214,8 +210,8 @@ class _Together:
                 z[:, k] = certificates.feasible(lane.problem, lane.a)
             theta = vectors(self.rows, count)
             scale = 1.0 / (lanes[0].problem.alpha * len(z))
-            _combine(self.rows, z, self.weights, scale, np.empty(count), theta)
-            self._certify(np.flatnonzero((z != 0.0).any(axis=1)))
+            combine(self.rows, z, self.weights, scale, np.empty(count), theta)
+            self._certify(np.flatnonzero((z != 0.0).any(axis=1) & (self.weights > 0.0)))
             for k, lane in enumerate(lanes):
                 lane.theta_of_a = theta[k]
         self._share_time()
@@ -278,67 +274,3 @@ class _Together:
         for lane in self.lanes:
             lane.theta = lane.phi = np.array(lane.theta)
             lane.offset = lane.offset.copy()
-
-
-@kernel
-def _ascend(
-    rows, y, m, loss, alpha, bias_square, centre, order, seen,
-    h, a, moved, theta, offset, z, change, gaps,
-):  # fmt: skip
-    """Visit rows for all problems; add the estimated gaps between losses and dual variables."""
-    n, count = len(m), np.uint64(len(z))
-    unit_step, stretch = 1.0 / (alpha * n), 1.0
-    for at in range(len(order)):
-        i = np.uint64(order[at])
-        soon = look_ahead(rows, order, at)
-        prefetch_line(m, soon)
-        prefetch_line(h, soon)
-        prefetch_line(y, soon * count)
-        prefetch_line(a, soon * count)
-        prefetch_line(moved, soon * count)
-        if seen < n:
-            seen += 1.0
-            stretch = max(n / seen, 1.0)
-        products(rows, i, theta, z)
-        steepness, step, largest = stretch * h[i], m[i] * unit_step, 0.0
-        for k in range(count):
-            z[k] = stretch * (z[k] + offset[k]) + centre[k]
-        if at % EVERY == 0:
-            for k in range(count):
-                gap = loss.value(z[k], y[i, k]) + loss.conjugate(-a[i, k], y[i, k])
-                gaps[k] += EVERY * m[i] * (gap + a[i, k] * z[k])
-        for k in range(count):
-            new = loss.dual_step(a[i, k], z[k], steepness, y[i, k])
-            size = abs(new - a[i, k])
-            moved[i, k] = size > 1e-12 * abs(new) and h[i] * size > 1e-12 * (
-                abs(z[k]) + abs(y[i, k])
-            )
-            change[k] = step * (new - a[i, k])
-            offset[k] += bias_square * change[k]
-            a[i, k] = new
-            largest = max(largest, size)
-        if largest > 0.0:
-            share_out(rows, i, change, theta)
-
-
-@kernel
-def _respond(rows, w, factor, out):
-    """The responses of all rows to several vectors, times a factor."""
-    for i in range(len(out)):
-        products(rows, i, w, out[i])
-    if factor != 1.0:
-        for i in range(len(out)):
-            for k in range(out.shape[1]):
-                out[i, k] *= factor
-
-
-@kernel
-def _combine(rows, a, m, scale, change, out):
-    """out_k += scale * sum over i of m_i a_ik * row i."""
-    for i in range(len(a)):
-        largest = 0.0
-        for k in range(len(change)):
-            change[k] = a[i, k] * m[i] * scale
-            largest = max(largest, abs(change[k]))
-        if largest > 0.0:
-            share_out(rows, i, change, out)
