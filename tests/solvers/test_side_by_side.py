@@ -222,17 +222,18 @@ def test_an_interruption_of_one_group_ends_the_others_soon(monkeypatch):
     """Even if all that is left of the group has just reached its gap."""
     _, _, problems = make_problems("squared", 100, 20, count=6, alpha=1e-3)
     monkeypatch.setattr(side_by_side, "LANES", 2)
-    epoch, done = side_by_side._Together.epoch, []
+    visit, done = side_by_side._Together._visit, []
 
-    def interrupted(self):
+    def interrupted(self, order):
+        status = visit(self, order)
         done.append(0)
         if len(done) == 3:
             for run in self.runs:
                 run.budget = Budget(gap=1e9)
             raise KeyboardInterrupt
-        epoch(self)
+        return status
 
-    monkeypatch.setattr(side_by_side._Together, "epoch", interrupted)
+    monkeypatch.setattr(side_by_side._Together, "_visit", interrupted)
     results = together(problems, stop=threading.Event())
     assert [result.status for result in results[:2]] == [Status.CONVERGED] * 2
     assert [result.status for result in results[2:]] == [Status.INTERRUPTED] * 4
@@ -257,7 +258,7 @@ def test_rows_of_no_weight_are_not_counted_in_proofs():
     _, _, problems = make_problems("squared", 24, bias="free", weighted=True)
     used = int(np.count_nonzero(problems[0].weights))
     assert used < 24
-    starts = [Start(np.zeros(D), 0.0, np.full(24, 0.1)) for _ in problems]
+    starts = [Start(np.zeros(D), 0.0, 0.1 * np.sign(problem.y)) for problem in problems]
     results = together(problems, Budget(epochs=1), starts)
     checks = len(results[0].history)
     # responses are of all rows; each problem also looks at its start
