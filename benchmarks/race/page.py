@@ -44,7 +44,9 @@ def _page(records, cells, clock):
         "`python benchmarks/race` has measured; "
         "[the benchmarks](../benchmarks/README.md#the-race) say how, and "
         "[a summary](experiments/peers.md) is made with it. "
-        "Who is not in a table did not take part in it."
+        "Who is not in a table did not take part in it; a peer that takes some times as long as "
+        'the quickest (`--patience`) is not pursued: "no peer" says that none got there in that '
+        "time."
     )
     yield ""
     yield from _surroundings(records)
