@@ -50,10 +50,14 @@ def test_a_twin_predicts_the_same(model, y, name):
     if name in ("Ridge", "LinearSVR", "SGDRegressor"):
         np.testing.assert_allclose(twin.predict(ROWS), model.predict(ROWS), rtol=1e-12)
     else:
-        np.testing.assert_array_equal(twin.predict(ROWS), model.predict(ROWS))
-        np.testing.assert_allclose(
-            twin.decision_function(ROWS), model.decision_function(ROWS), rtol=1e-12
-        )
+        scores = model.decision_function(ROWS)
+        np.testing.assert_allclose(twin.decision_function(ROWS), scores, rtol=1e-12)
+        sure = np.ones(len(ROWS), dtype=bool)
+        if scores.ndim == 2:  # a row that supports two classes has one score for both
+            best = np.sort(scores, axis=1)
+            sure = best[:, -1] - best[:, -2] > 1e-9
+        assert np.count_nonzero(sure) >= len(ROWS) - 3
+        np.testing.assert_array_equal(twin.predict(ROWS)[sure], model.predict(ROWS)[sure])
     if hasattr(model, "predict_proba"):
         likely = model.predict_proba(ROWS)
         np.testing.assert_allclose(twin.predict_proba(ROWS), likely, rtol=1e-12, atol=1e-12)

@@ -132,8 +132,8 @@ class LinearModel(Estimator):
         n_jobs: int | None = None,
     ) -> list[Result]:
         """Solve one problem for each vector of targets, on threads."""
-        choose.check(self.solver, self.average, self.batch_size)
         problems = self._problems(X, targets, weights)
+        choose.check(self.solver, self.average, self.batch_size)
         began, budget, count = time.perf_counter(), budget_of(self), len(problems)
         threads = workers(n_jobs, count)
         seed = seeds(self.random_state, count)
