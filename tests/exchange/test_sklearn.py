@@ -56,7 +56,7 @@ def test_a_twin_predicts_the_same(model, y, name):
         if scores.ndim == 2:  # a row that supports two classes has one score for both
             best = np.sort(scores, axis=1)
             sure = best[:, -1] - best[:, -2] > 1e-9
-        assert np.count_nonzero(sure) >= len(ROWS) - 3
+        assert np.mean(sure) > 0.9
         np.testing.assert_array_equal(twin.predict(ROWS)[sure], model.predict(ROWS)[sure])
     if hasattr(model, "predict_proba"):
         likely = model.predict_proba(ROWS)
