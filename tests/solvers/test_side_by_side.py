@@ -64,8 +64,13 @@ def test_every_step_is_that_of_naive_sdca(loss, bias, weighted, form, monkeypatc
     X, targets, problems = make_problems(loss, form=FORMS[form], bias=bias, weighted=weighted)
     state, orders = begin(problems), []
     monkeypatch.setattr(state, "_check", lambda: None)
-    visit = state._visit
-    monkeypatch.setattr(state, "_visit", lambda order: orders.append(order) or visit(order))
+    shuffled = state.orders.shuffled
+
+    def remembered(*options):
+        orders.append(shuffled(*options))
+        return orders[-1]
+
+    monkeypatch.setattr(state.orders, "shuffled", remembered)
     for _ in range(4):
         state.epoch()
     state._hand_back()

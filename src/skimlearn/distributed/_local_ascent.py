@@ -14,8 +14,8 @@ from skimlearn.distributed._certify import Query, certify, slopes
 from skimlearn.distributed._parcel import Parcel
 from skimlearn.distributed._pieces import Piece, Spec
 from skimlearn.problem import Problem
+from skimlearn.solvers import _ascent
 from skimlearn.solvers._mirror import mirror_state, refresh
-from skimlearn.solvers.dual import _ascend
 
 __all__ = [
     "SUMS",
@@ -132,10 +132,10 @@ def climbed(
     refresh(regularizer, 1.0, here, phi, mirror)
     moved, first = np.empty(n, dtype=np.bool_), 0.0
     for epoch in range(turn.epochs):
-        gap = _ascend(
+        gap = _ascent.ascend(
             problem.rows, problem.y, problem.weights, problem.loss, regularizer,
             problem.alpha / turn.sigma, spec.bias_square, turn.centre, rng.permutation(n), float(n),
-            h, a, moved, here, phi, mirror, offset,
+            h, a, moved, here, phi, mirror, offset, np.inf,
         )  # fmt: skip
         first = max(first, gap)
         if enough is not None and gap <= enough * first:

@@ -6,17 +6,16 @@ import numpy as np
 
 from skimlearn._jit import kernel, prefetch_line
 from skimlearn.data.rows import look_ahead, products, share_out
-from skimlearn.solvers.dual import EVERY
 
-__all__ = ["ascend", "combine", "respond"]
+__all__ = ["add_gaps", "ascend", "combine", "respond"]
 
 
 @kernel
 def ascend(
     rows, y, m, loss, alpha, bias_square, centre, order, seen,
-    h, a, moved, theta, offset, z, change, gaps,
+    h, a, moved, theta, offset, z, change,
 ):  # fmt: skip
-    """Visit rows for all problems; add the estimated gaps between losses and dual variables."""
+    """Visit rows for all problems."""
     n, count = len(m), np.uint64(len(z))
     unit_step, stretch = 1.0 / (alpha * n), 1.0
     for at in range(len(order)):
@@ -34,10 +33,6 @@ def ascend(
         steepness, step, largest = stretch * h[i], m[i] * unit_step, 0.0
         for k in range(count):
             z[k] = stretch * (z[k] + offset[k]) + centre[k]
-        if at % EVERY == 0:
-            for k in range(count):
-                gap = loss.value(z[k], y[i, k]) + loss.conjugate(-a[i, k], y[i, k])
-                gaps[k] += EVERY * m[i] * (gap + a[i, k] * z[k])
         for k in range(count):
             new = loss.dual_step(a[i, k], z[k], steepness, y[i, k])
             size = abs(new - a[i, k])
@@ -50,6 +45,21 @@ def ascend(
             largest = max(largest, size)
         if largest > 0.0:
             share_out(rows, i, change, theta)
+
+
+@kernel
+def add_gaps(rows, y, m, loss, sample, stretch, centre, a, theta, offset, z, gaps, values):
+    """Add the gaps between losses and dual variables of some rows, and the primal values."""
+    count = np.uint64(len(z))
+    for at in range(len(sample)):
+        i = np.uint64(sample[at])
+        look_ahead(rows, sample, at)
+        products(rows, i, theta, z)
+        for k in range(count):
+            here = stretch * (z[k] + offset[k]) + centre[k]
+            value, product = loss.value(here, y[i, k]), a[i, k] * here
+            gaps[k] += m[i] * (value + loss.conjugate(-a[i, k], y[i, k]) + product)
+            values[k] += m[i] * (value + 0.5 * product)
 
 
 @kernel

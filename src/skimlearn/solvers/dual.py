@@ -19,16 +19,20 @@ the beginning, were all there are: n is replaced by t + HEAD_START / alpha in th
 Free bias. The dual has the constraint sum m_i a_i = 0. It is met by the method of multipliers: the
 bias is regularised towards a centre that moves to where the bias went, after each epoch.
 
-Checks. A visit knows the response of its row, and so the gap between loss and dual variable that
-the row contributes. Their sum over an epoch is a guess of the gap, and a check, which reads all
-rows, is made when it has fallen to the target. In the first epoch it tells nothing, since all
-variables are zero at their visits: the relative gap is about s = L S / (alpha n) then, with L and S
-as in `auto`. Visits are half an epoch old when it ends, so a guess is corrected by how the sum has
-fallen since the epoch before; and by how wrong the last one was, when a check has told.
+Checks. The gap is a sum over the rows, of what is between a loss and its dual variable,
 
-Shrinking. A row that a visit did not move is put aside until the next check. A check reads all
-rows, so all responses are known then, and every row comes back whose variable would move for some
-response within reach of the remaining gap: nothing is lost if one was put aside too early.
+    P(w) - D(a) = (1/n) sum m_i (loss(z_i) + loss*(-a_i) + a_i z_i),    z_i = <w, x_i> + b,
+
+so a sample of the rows tells how large it is: after each epoch, and within the first ones, which
+gain much, at each quarter. A check, which reads all rows, is made when the sample says that the
+target is reached, or that most of the gap is that of rows which are put aside. How wrong the sample
+was is taken into account once a check has told.
+
+Shrinking. With a gap g the responses at the optimum are within r_i = ||x_i|| sqrt(2 g / alpha) of
+the present ones. A row is put aside until the next check if its visit did not move it, and would
+not for any response within a small part of r_i: far more rows are left in peace than with all of
+it, few of which would have moved. A check knows all responses, and every row comes back that would
+move within a larger part: nothing is lost if one was put aside too early.
 """
 
 from __future__ import annotations
@@ -41,23 +45,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import certificates
-from skimlearn._jit import kernel, prefetch_line
 from skimlearn.certificates import Dual, Primal
 from skimlearn.data.ledger import Ledger
-from skimlearn.data.rows import add, combine_weighted, dot, look_ahead
+from skimlearn.data.rows import combine_weighted, stored
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Certificate, Result
-from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, push, refresh
+from skimlearn.solvers._ascent import LEAST, SPARED, ascend, gaps_of, moving, places
+from skimlearn.solvers._mirror import MASS, UNIT, mirror_state, refresh
 from skimlearn.solvers._orders import Orders
 from skimlearn.solvers._run import Method, Options, Order, Run, Start, Vector, row_squares
 
 __all__ = ["Settings", "solve"]
 
-SHRINK = 0.1  # how much of the reach of a response, which is safe, is used to keep a row
+STAY, RETURN = 0.001, 0.003  # parts of the reach of a response within which a row must not move
 MOST_PASSES = 30  # between two checks
-LEAST_DOUBT, MOST_DOUBT = 0.5, 30.0  # about a guess of the gap
-MOSTLY = 0.9  # of the rows: epochs of so many can be compared across a check
-EVERY = 8  # visits from one whose gap is taken down to the next
+LEAST_DOUBT, MOST_DOUBT = 0.8, 30.0  # about a guess of the gap
+ASIDE = 4.0  # times the gap of the rows that are visited: so much of those put aside is too much
+FIRST = 2.0  # epochs, after which checks follow the growth of the reads as well
+LOOKS, EARLY, MANY = 4, 3, 4096  # at the gap in an epoch; epochs that have so many; and rows
 HEAD_START = 2.0  # times the steepness of the loss and the mean squared length of the rows
 
 
@@ -127,21 +132,24 @@ class DualAscent(Method):
         self.centre = 0.0
         self.offset = np.zeros(1)  # how far the bias is above its centre
         self.moved = np.ones(problem.n, dtype=np.bool_)  # whether its last visit changed a row
+        self.is_left = self.moved.copy()  # whether a row is visited
         self.passes = 0  # since the last check
+        self.epochs = 0  # that have begun
         self.orders: Orders | None = None
         self.close = False  # so near the optimum that rounding in theta would show
         self.seen = float(problem.n)  # rows that the problem is taken to have
-        self.gaps = [math.inf, 0.0]  # estimates of the gap from the visits of the last two epochs
-        self.full = False  # whether the epoch has nearly all rows
-        self.doubt = 1.0  # how many times larger the gap was than its estimate, at the last check
-        self.first_gap = math.inf  # the relative gap after the first epoch, roughly
+        self.since = 0  # visits since there was a sample
+        self.samples: tuple[Order, Order] | None = None  # of the rows left, and put aside,
+        self.shares = 1.0, 1.0  # each of which stands for so many
+        self.gaps = math.inf, 0.0  # of both, as the samples tell,
+        self.value = math.inf  # and the primal value
+        self.doubt = 1.0  # how many times larger the gap was than its guess, at the last check
         if start is not None:
             self._begin_at(start)
         elif problem.regularizer.linear():
             steepness = min(problem.loss.curvature(), 1.0)
             slow_by = steepness * float(problem.weights @ squares) / problem.n / problem.alpha
             self.seen = min(self.seen, HEAD_START * slow_by)
-            self.first_gap = slow_by / problem.n
         if not problem.regularizer.linear():
             refresh(problem.regularizer, 1.0, self.theta, self.phi, self.mirror)
 
@@ -179,29 +187,45 @@ class DualAscent(Method):
         self.ledger.visit(np.flatnonzero(self.a))
         self.offset[0] = self.bias_square * scale * float(self.a @ problem.weights)
 
-    def begin_pass(self, count: int) -> None:
-        """Move the centre of a free bias, and begin to add up the gaps of so many visits."""
+    @property
+    def guess(self) -> float:
+        """The gap times n, as far as the samples tell."""
+        return sum(self.gaps)
+
+    def begin_pass(self, left: Order, rng: np.random.Generator) -> None:
+        """Move the centre of a free bias, and draw the rows that will tell of the gap."""
         if self.problem.bias == "free":
             self.centre += float(self.offset[0])
         self.passes += 1
-        before, self.full = self.full, count >= MOSTLY * self.problem.n
-        alike = self.passes > 1 or (before and self.full)
-        self.gaps = [self.gaps[1] if alike else math.inf, 0.0]
+        self.epochs += 1
+        self.looks = LOOKS if 1 < self.epochs <= EARLY and len(left) >= MANY else 1
+        self.since += len(left)
+        if self.since < SPARED * LEAST and self.passes > 1:
+            self.samples = None
+            return
+        self.since = 0
+        n, few = self.problem.n, places(len(left), rng)
+        others = places(n, rng) if len(left) < n else few[:0]
+        self.samples = left[few].astype(np.int64), others[~self.is_left[others]]
+        self.shares = len(left) / max(1, len(few)), n / max(1, len(others))
 
     def order(self, rng: np.random.Generator) -> Order:
         if self.settings.shrinking:
-            self.rows_left = self.rows_left[self.moved[self.rows_left]]
-        self.begin_pass(len(self.rows_left))
+            stays = self.moved[self.rows_left]
+            self.is_left[self.rows_left] = stays
+            self.rows_left = self.rows_left[stays]
+        self.begin_pass(self.rows_left, rng)
         if self.orders is None:
             self.orders = Orders(self.problem.n, rng)
         return self.orders.shuffled(self.rows_left, rng)
 
     def visit(self, order: Order) -> None:
         problem = self.problem
-        self.gaps[1] += _ascend(
+        ascend(
             problem.rows, problem.y, problem.weights, problem.loss, problem.regularizer,
             problem.alpha, self.bias_square, self.centre, order, self.seen,
             self.h, self.a, self.moved, self.theta, self.phi, self.mirror, self.offset,
+            STAY * math.sqrt(2.0 * self.guess),
         )  # fmt: skip
         self.seen = min(self.seen + len(order), float(problem.n))
 
@@ -228,86 +252,52 @@ class DualAscent(Method):
             gap = max(certificate.gap, 1e-12 * abs(certificate.primal))  # more than rounding
             radius = math.sqrt(2.0 * gap / problem.alpha)
             left = np.empty(problem.n, dtype=self.rows_left.dtype)
-            count = _moving(
+            count = moving(
                 problem.loss, answer.z, self._bias(), problem.y, self.h, self.a,
-                SHRINK * radius, self.squares, problem.weights, self.moved, left,
+                RETURN * radius, self.squares, problem.weights, self.moved, left,
             )  # fmt: skip
-            self.rows_left = left[:count].copy() if count else self._all_rows()
-            self.moved[:] = True
-        gap, guess = max(certificate.gap, 0.0) * problem.n, self._guess()
+            self.rows_left = left[:count].copy()
+            if not count:
+                self.rows_left, self.moved[:] = self._all_rows(), True
+            self.is_left[:] = self.moved
+        gap = max(certificate.gap, 0.0) * problem.n
         # a guess that is far too small may be nothing but rounding: its size says no more
-        trusted = guess * MOST_DOUBT > gap
-        self.doubt = max(LEAST_DOUBT, gap / guess) if trusted else MOST_DOUBT
+        trusted = self.guess * MOST_DOUBT > gap
+        self.doubt = max(LEAST_DOUBT, math.sqrt(gap / self.guess)) if trusted else MOST_DOUBT
         self.passes = 0
         self.close = certificate.relative_gap < 1e-6
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
         if self.passes >= MOST_PASSES or len(self.rows_left) == 0:
             return True
-        if epochs <= 1.0 and self.tol is not None and self.first_gap <= self.tol:
+        self.look()
+        known = self.samples is not None
+        if known and self.goal is not None and self.tol is not None:
+            goal = min(self.goal, self.tol * self.value)  # at first one knows the value at zero
+            if self.doubt * self.guess <= goal * self.problem.n:
+                return True
+        if known and self.gaps[1] > ASIDE * self.gaps[0]:
             return True
-        if self.goal is not None and self.doubt * self._guess() <= self.goal * self.problem.n:
-            return True
-        return super().due(epochs, reads_at_last_check)
+        return epochs > FIRST and super().due(epochs, reads_at_last_check)
 
-    def _guess(self) -> float:
-        """The gap times n, as far as the last visits tell."""
-        before, gap = self.gaps
-        if math.isfinite(before) and before > 0.0:
-            gap *= math.sqrt(min(max(gap, 0.0) / before, 1.0))  # visits are half an epoch old
-        return gap
+    def look(self) -> None:
+        """Guess the gap from the samples."""
+        if self.samples is not None:
+            self.take(*(self._gaps_of(sample) for sample in self.samples))
 
+    def _gaps_of(self, sample: Order) -> tuple[float, float]:
+        if not len(sample):
+            return 0.0, 0.0
+        problem = self.problem
+        self.ledger.certify(stored(problem.rows, sample))
+        found: tuple[float, float] = gaps_of(
+            problem.rows, problem.y, problem.weights, problem.loss, problem.regularizer, sample,
+            self.stretch(), self.centre, self.a, self.phi, self.mirror, self.offset,
+        )  # fmt: skip
+        return found
 
-@kernel
-def _ascend(
-    rows, y, m, loss, regularizer, alpha, bias_square, centre, order, seen,
-    h, a, moved, theta, phi, mirror, offset,
-):  # fmt: skip
-    """Visit rows; return the sum of the gaps between losses and dual variables, estimated."""
-    unit_step, gaps, stretch = 1.0 / (alpha * len(y)), 0.0, 1.0
-    scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
-    for at in range(len(order)):
-        i = order[at]
-        soon = look_ahead(rows, order, at)
-        prefetch_line(y, soon)
-        prefetch_line(m, soon)
-        prefetch_line(h, soon)
-        prefetch_line(a, soon)
-        prefetch_line(moved, soon)
-        if seen < len(y):
-            seen += 1.0
-            stretch = max(len(y) / seen, 1.0)
-        z = stretch * (scale * dot(rows, i, phi) + offset[0]) + centre
-        new = loss.dual_step(a[i], z, stretch * h[i], y[i])
-        if at % EVERY == 0:
-            gaps += m[i] * (loss.value(z, y[i]) + loss.conjugate(-a[i], y[i]) + a[i] * z)
-        change = m[i] * (new - a[i]) * unit_step
-        size = abs(new - a[i])  # by more than rounding, of the variable and of the response?
-        moved[i] = size > 1e-12 * abs(new) and h[i] * size > 1e-12 * (abs(z) + abs(y[i]))
-        if change != 0.0:
-            a[i] = new
-            offset[0] += bias_square * change
-            if regularizer.linear():
-                add(rows, i, change, theta)
-            else:
-                if push(rows, i, change, regularizer, 1.0, theta, phi, mirror):
-                    refresh(regularizer, 1.0, theta, phi, mirror)
-                scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
-    return EVERY * gaps
-
-
-@kernel
-def _moving(loss, z, b, y, h, a, radius, squares, m, moved, out):
-    """Which rows to visit: those that moved, or would for some response within reach."""
-    count = 0
-    for i in range(len(z)):
-        keep = moved[i]
-        if not moved[i]:
-            here, reach = z[i] + b, radius * math.sqrt(squares[i])
-            low = loss.dual_step(a[i], here + reach, h[i], y[i])
-            high = loss.dual_step(a[i], here - reach, h[i], y[i])
-            keep = low != a[i] or high != a[i]
-        if keep and m[i] > 0.0:
-            out[count] = i
-            count += 1
-    return count
+    def take(self, left: tuple[float, float], aside: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Keep what the samples have, gaps and values, as that of all rows."""
+        shares = self.shares
+        self.gaps = max(left[0], 0.0) * shares[0], max(aside[0], 0.0) * shares[1]
+        self.value = abs(left[1] * shares[0] + aside[1] * shares[1]) / self.problem.n

@@ -38,7 +38,7 @@ from skimlearn.problem import Problem
 from skimlearn.result import Budget, Status
 from skimlearn.solvers._orders import Orders
 from skimlearn.solvers._run import CHUNK, Run, Start, Vector
-from skimlearn.solvers._side_by_side import ascend, combine, respond
+from skimlearn.solvers._side_by_side import add_gaps, ascend, combine, respond
 from skimlearn.solvers.dual import DualAscent, Settings
 
 __all__ = ["begin", "groups"]
@@ -89,6 +89,11 @@ class Lane(DualAscent):
 
     z: Vector | None = None  # the responses to the answer
     theta_of_a: Vector | None = None  # the dual vector of the feasible variables
+    alone = False  # whether it goes on by itself
+
+    def look(self) -> None:
+        if self.alone:
+            super().look()
 
     def responses(self) -> Vector | None:
         return self.z
@@ -137,7 +142,7 @@ class _Together:
         self.theta, self.y, self.a, self.moved, self.offset = theta, y, a, moved, offset
 
     def epoch(self) -> None:
-        """A pass over the rows that any problem moves, and perhaps a check."""
+        """A pass over the rows that any problem moves, and perhaps checks."""
         one = self.runs[0]
         order = one.runs.arranged(self.orders.shuffled(self.left, self.rng), self.rng)
         order = order[: one.most_visits - one.visits]
@@ -145,16 +150,22 @@ class _Together:
             self.end(Status.EPOCHS)
             return
         for lane in self.lanes:
-            lane.begin_pass(len(order))
-        if (status := self._visit(order)) is not None:
-            self.end(status)
-            return
-        self.left = self.left[self.moved[self.left].any(axis=1)]
-        self.begun = True
-        self.passes += 1
-        due = sum(run.is_due() for run in self.runs)
-        if 2 * due >= len(self.runs) or not len(self.left):
-            self._check()
+            lane.begin_pass(self.left, self.rng)
+        part = -(-len(order) // self.lanes[0].looks)
+        for first in range(0, len(order), part):
+            if (status := self._visit(order[first : first + part])) is not None:
+                self.end(status)
+                return
+            self.begun = True
+            ends = first + part >= len(order)
+            if ends:
+                self.left = self.left[self.moved[self.left].any(axis=1)]
+                self.passes += 1
+            self._look()
+            if not ends and self.checked:
+                self._let_go()
+                if not self.runs or self.are_better_alone():
+                    return
         self._share_time()
         told = [run.status is None and run.is_told_to_stop() for run in self.runs]
         if any(told) and not self.checked:
@@ -164,12 +175,33 @@ class _Together:
                 run.status = Status.STOPPED
         self._let_go()
 
+    def _look(self) -> None:
+        """Guess the gaps from a sample of the rows, and check if most problems ask for it."""
+        lanes = self.lanes
+        if lanes[0].samples is not None:
+            self._guess(lanes[0].samples[0])
+        due = sum(run.is_due() for run in self.runs)
+        if 2 * due >= len(self.runs) or not len(self.left):
+            self._check()
+
+    def _guess(self, sample: NDArray[np.int64]) -> None:
+        lanes, count = self.lanes, len(self.lanes)
+        centre = np.array([lane.centre for lane in lanes])
+        gaps, values = np.zeros(count), np.zeros(count)
+        add_gaps(
+            self.rows, self.y, self.weights, lanes[0].problem.loss, sample, lanes[0].stretch(),
+            centre, self.a, self.theta, self.offset, np.empty(count), gaps, values,
+        )  # fmt: skip
+        self._certify(sample)
+        for lane, *found in zip(lanes, gaps.tolist(), values.tolist(), strict=True):
+            lane.take((found[0], found[1]))
+
     def _visit(self, order: NDArray[Any]) -> Status | None:
         """Visit rows in chunks, with a look at the clock after each."""
         one, lanes, count = self.runs[0], self.lanes, len(self.lanes)
         problem, status = one.problem, None
         centre = np.array([lane.centre for lane in lanes])
-        z, change, gaps = np.empty(count), np.empty(count), np.zeros(count)
+        z, change = np.empty(count), np.empty(count)
         mean = max(1.0, one.ledger.total / problem.n)
         chunk = max(1, int(CHUNK / (mean * part_of_visits(self.rows, count) * count)))
         for first in range(0, len(order), chunk):
@@ -179,7 +211,7 @@ class _Together:
             ascend(
                 self.rows, self.y, self.weights, problem.loss, problem.alpha, lanes[0].bias_square,
                 centre, part, lanes[0].seen, lanes[0].h, self.a, self.moved, self.theta,
-                self.offset, z, change, gaps,
+                self.offset, z, change,
             )  # fmt: skip
             seen = min(lanes[0].seen + len(part), float(problem.n))
             for k, (run, lane) in enumerate(zip(self.runs, lanes, strict=True)):
@@ -192,8 +224,6 @@ class _Together:
                 status = Status.SECONDS
             if status is not None:
                 break
-        for lane, gap in zip(lanes, gaps, strict=True):
-            lane.gaps[1] += float(gap)
         return status
 
     def _check(self) -> None:
@@ -274,3 +304,4 @@ class _Together:
         for lane in self.lanes:
             lane.theta = lane.phi = np.array(lane.theta)
             lane.offset = lane.offset.copy()
+            lane.alone = True

@@ -1,0 +1,118 @@
+"""The loops of dual coordinate ascent: visits, gaps of a sample, and which rows are left."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skimlearn._jit import kernel, prefetch_line
+from skimlearn.data.rows import add, dot, look_ahead
+from skimlearn.solvers._mirror import MASS, UNIT, push, refresh
+
+__all__ = ["ascend", "gaps_of", "moving", "places"]
+
+LEAST, PART, SPARED = 512, 32, 8  # rows of a sample: so many, or one in so many; visits for each
+NEIGHBOURS = 8  # rows of a sample that lie together: on a disk they are read at once
+EVERY = 8  # visits from one whose gap is taken down to the next
+
+
+def places(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Some of so many places at random, of which a few each are neighbours."""
+    size = max(LEAST, min(2 * LEAST, count // PART))
+    if size >= count:
+        return np.arange(count)
+    first = rng.integers(0, count, size=-(-size // NEIGHBOURS))
+    found: NDArray[np.int64] = (first[:, None] + np.arange(NEIGHBOURS)).ravel() % count
+    return found
+
+
+@kernel
+def gaps_of(
+    rows, y, m, loss, regularizer, sample, stretch, centre, a, phi, mirror, offset
+):  # fmt: skip
+    """The sum of the gaps between losses and dual variables of some rows, and of primal values.
+
+    These are losses and parts of the regularizer: <w, theta> is the sum of all a_i z_i.
+    """
+    gaps, value = 0.0, 0.0
+    scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
+    for at in range(len(sample)):
+        i = sample[at]
+        look_ahead(rows, sample, at)
+        z = stretch * (scale * dot(rows, i, phi) + offset[0]) + centre
+        here, product = loss.value(z, y[i]), a[i] * z
+        gaps += m[i] * (here + loss.conjugate(-a[i], y[i]) + product)
+        value += m[i] * (here + 0.5 * product)
+    return gaps, value
+
+
+@kernel
+def ascend(
+    rows, y, m, loss, regularizer, alpha, bias_square, centre, order, seen,
+    h, a, moved, theta, phi, mirror, offset, reach,
+):  # fmt: skip
+    """Visit rows; return the sum of the gaps between losses and dual variables, estimated.
+
+    One that would not move for a response within ``reach``, times the root of its h, is at rest.
+    """
+    unit_step, gaps, stretch = 1.0 / (alpha * len(y)), 0.0, 1.0
+    scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
+    for at in range(len(order)):
+        i = order[at]
+        soon = look_ahead(rows, order, at)
+        prefetch_line(y, soon)
+        prefetch_line(m, soon)
+        prefetch_line(h, soon)
+        prefetch_line(a, soon)
+        prefetch_line(moved, soon)
+        if seen < len(y):
+            seen += 1.0
+            stretch = max(len(y) / seen, 1.0)
+        z = stretch * (scale * dot(rows, i, phi) + offset[0]) + centre
+        new = loss.dual_step(a[i], z, stretch * h[i], y[i])
+        if at % EVERY == 0:
+            gaps += m[i] * (loss.value(z, y[i]) + loss.conjugate(-a[i], y[i]) + a[i] * z)
+        change = m[i] * (new - a[i]) * unit_step
+        size = abs(new - a[i])  # by more than rounding, of the variable and of the response?
+        moved[i] = size > 1e-12 * abs(new) and h[i] * size > 1e-12 * (abs(z) + abs(y[i]))
+        if not moved[i]:
+            moved[i] = reach == np.inf or _would_move(
+                loss, a[i], z, reach * math.sqrt(h[i] / m[i]), h[i], y[i]
+            )
+        if change != 0.0:
+            a[i] = new
+            offset[0] += bias_square * change
+            if regularizer.linear():
+                add(rows, i, change, theta)
+            else:
+                if push(rows, i, change, regularizer, 1.0, theta, phi, mirror):
+                    refresh(regularizer, 1.0, theta, phi, mirror)
+                scale = regularizer.scale(mirror[MASS], mirror[UNIT], 1.0)
+    return EVERY * gaps
+
+
+@kernel
+def _would_move(loss, a, z, reach, h, y):
+    """Whether a dual variable would move for some response within reach."""
+    return loss.dual_step(a, z + reach, h, y) != a or loss.dual_step(a, z - reach, h, y) != a
+
+
+@kernel
+def moving(loss, z, b, y, h, a, radius, squares, m, moved, out):
+    """Which rows to visit: those that moved, or would for some response within reach.
+
+    They count as moved until they are visited, and the others do not.
+    """
+    count = 0
+    for i in range(len(z)):
+        keep = moved[i]
+        if not moved[i]:
+            reach = radius * math.sqrt(squares[i])
+            keep = _would_move(loss, a[i], z[i] + b, reach, h[i], y[i])
+            moved[i] = keep
+        if keep and m[i] > 0.0:
+            out[count] = i
+            count += 1
+    return count
