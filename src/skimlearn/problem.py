@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skimlearn.data.inspection import measured
+from skimlearn.data.inspection import ends, measured
 from skimlearn.data.rows import Rows
 from skimlearn.formulas import losses, regularizers
 from skimlearn.formulas._loss import FAR
@@ -43,7 +43,7 @@ class Problem:
     squares: Vector | None = None  # the squared lengths of the rows, if they are known
 
     def __post_init__(self) -> None:
-        low, high = float(self.y.min()), float(self.y.max())
+        low, high, _ = ends(self.y)
         if max(-low, high) > FAR:
             i = int(np.argmax(np.abs(self.y)))
             raise ValueError(

@@ -13,6 +13,7 @@ __all__ = [
     "OUT_OF_ORDER",
     "OUT_OF_RANGE",
     "TOO_LONG",
+    "ends_of",
     "has_repeats",
     "inspect_csr",
     "inspect_dense",
@@ -24,14 +25,19 @@ FINE, OUT_OF_RANGE, NOT_FINITE, OUT_OF_ORDER, TOO_LONG = range(5)
 
 @kernel
 def has_repeats(rows, seen):
-    """Whether a row has a column twice; ``seen`` has one more than the last row of each."""
+    """Whether a row has a column twice; ``seen`` are bits of all columns, zero before and after."""
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(len(rows.starts) - 1):
-        mark = np.uint32(i + 1)
+        twice = np.uint64(0)
         for k in range(rows.starts[i], rows.starts[i + 1]):
-            j = rows.columns[k]
-            if seen[j] == mark:
-                return True
-            seen[j] = mark
+            j = np.uint64(rows.columns[k])
+            bit, word = one << (j & mask), seen[j >> six]
+            twice |= word & bit
+            seen[j >> six] = word | bit
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            seen[np.uint64(rows.columns[k]) >> six] = np.uint64(0)
+        if twice != 0:
+            return True
     return False
 
 
@@ -45,7 +51,8 @@ def inspect_csr(rows, lengths):
     one = np.uint64(1)
     for i in range(len(rows.starts) - 1):
         start, stop = rows.starts[i], rows.starts[i + 1]
-        squares, falls = 0.0, 0  # no branches in these loops: they run at the speed of memory
+        squares, falls, last = 0.0, 0, np.uint64(0)
+        # no branches in these loops: they run at the speed of memory
         for k in range(start, stop):
             squares += np.float64(rows.values[k]) * np.float64(rows.values[k])
         for k in range(start + one, stop):
@@ -53,8 +60,12 @@ def inspect_csr(rows, lengths):
         lengths[i] = squares
         if falls > 0:
             disorder = np.int64(start)
-        last = rows.columns[stop - one] if stop > start else 0
-        if falls > 0 or last >= rows.width:
+        if falls > 0:
+            for k in range(start, stop):
+                last = max(last, np.uint64(rows.columns[k]))
+        elif stop > start:
+            last = np.uint64(rows.columns[stop - one])
+        if last >= rows.width and stop > start:
             for k in range(start, stop):
                 if rows.columns[k] >= rows.width:
                     return OUT_OF_RANGE, np.int64(k)
@@ -88,3 +99,15 @@ def inspect_dense(values, lengths):
             if long < 0:
                 long = i
     return (TOO_LONG if long >= 0 else FINE), long, -1
+
+
+@kernel
+def ends_of(values):
+    """The least and the largest number, and whether there are no others."""
+    low, high = values[0], values[0]
+    for i in range(len(values)):
+        low, high = min(low, values[i]), max(high, values[i])
+    others = 0
+    for i in range(len(values)):
+        others += (values[i] != low) & (values[i] != high)
+    return low, high, others == 0

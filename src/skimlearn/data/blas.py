@@ -32,7 +32,10 @@ class _Limit(ExitStack):
 
     def hold(self) -> None:
         self.whole = "scipy.linalg" in sys.modules
-        self.enter_context(_libraries(self.whole).limit(limits=1, user_api="blas"))
+        for library in _libraries(self.whole):
+            if (threads := library.get_num_threads()) != 1:
+                self.callback(library.set_num_threads, threads)
+                library.set_num_threads(1)
 
 
 _limits: list[_Limit] = []  # for each `one_thread` that the main thread is in
@@ -98,4 +101,4 @@ def linalg() -> ModuleType:
 def _libraries(with_scipy: bool) -> Any:
     from threadpoolctl import ThreadpoolController  # takes some milliseconds
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas").lib_controllers

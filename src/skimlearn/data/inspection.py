@@ -16,6 +16,7 @@ from skimlearn.data._faults import (
     OUT_OF_ORDER,
     OUT_OF_RANGE,
     TOO_LONG,
+    ends_of,
     has_repeats,
     inspect_csr,
     inspect_dense,
@@ -26,7 +27,15 @@ from skimlearn.data.triple import Triple, is_sparse
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Indexed", "as_rows", "check_entries", "inspected", "is_number", "measured"]
+__all__ = [
+    "Indexed",
+    "as_rows",
+    "check_entries",
+    "ends",
+    "inspected",
+    "is_number",
+    "measured",
+]
 
 Squares = NDArray[np.float64]
 
@@ -203,9 +212,9 @@ def _must_be_sorted(rows: Csr) -> bool:
     parts, and Newton's method multiplies the entries of few columns in pairs, in their order.
     """
     n, d = rows.shape
-    if d <= NARROW or n >= 2**32 - 1 or stored(rows) >= n * d:
+    if d <= NARROW or stored(rows) >= n * d:
         return True
-    return bool(has_repeats(rows, np.zeros(d, dtype=np.uint32)))
+    return bool(has_repeats(rows, np.zeros(d // 64 + 1, dtype=np.uint64)))
 
 
 def inspected(rows: Rows) -> str:
@@ -262,6 +271,18 @@ def _as_float(values: NDArray[Any]) -> NDArray[Any]:
             f"X must hold numbers, but holds {value!r} at {place}: encode text, dates and "
             "categories as numbers first"
         ) from error
+
+
+def ends(values: NDArray[np.float64]) -> tuple[float, float, bool]:
+    """The least and the largest number of a vector, and whether there are no others.
+
+    Examples
+    --------
+    >>> ends(np.array([1.0, -1.0, 1.0]))
+    (-1.0, 1.0, True)
+    """
+    low, high, only = ends_of(frozen(values))
+    return float(low), float(high), bool(only)
 
 
 def is_number(value: Any) -> bool:

@@ -16,7 +16,7 @@ from skimlearn._jit import kernel
 from skimlearn.data.disk import file_of
 from skimlearn.data.rows import Csr, Dense, Rows, frozen
 
-__all__ = ["Nonzeros", "nonzero_rows"]
+__all__ = ["Nonzeros", "may_have_zeros", "nonzero_rows"]
 
 Vector = NDArray[np.float64]
 
@@ -55,12 +55,10 @@ def nonzero_rows(rows: Rows, large: int = LARGE) -> Nonzeros | None:
     left: where a quarter of the entries is not zero, or a fifth in float32. What lies in a file is
     not copied into memory.
     """
-    n, d = rows.shape
-    if not isinstance(rows, Dense) or file_of(rows.values) is not None:
+    if not may_have_zeros(rows, large):
         return None
-    size = rows.values.itemsize
-    if n * d * size < large or d * size < WIDE or d >= 2**32:
-        return None
+    assert isinstance(rows, Dense)
+    (n, d), size = rows.shape, rows.values.itemsize
     most = WORTH * size / (size + 4)  # of the entries
     chosen = np.linspace(0, n - 1, min(n, SOME), dtype=np.int64)
     if np.count_nonzero(rows.values[chosen]) > most * len(chosen) * d:
@@ -75,6 +73,14 @@ def nonzero_rows(rows: Rows, large: int = LARGE) -> Nonzeros | None:
     values, columns = np.empty(entries + 1, rows.values.dtype), np.empty(entries + 1, np.uint32)
     _gather(rows.values, values, columns)
     return Nonzeros(Csr(frozen(values[:entries]), frozen(columns[:entries]), frozen(starts), d))
+
+
+def may_have_zeros(rows: Rows, large: int = LARGE) -> bool:
+    """Whether `nonzero_rows` looks for zeros at all."""
+    if not isinstance(rows, Dense) or file_of(rows.values) is not None:
+        return False
+    (n, d), size = rows.shape, rows.values.itemsize
+    return n * d * size >= large and d * size >= WIDE and d < 2**32
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skimlearn import estimators
-from skimlearn.data.inspection import is_number
+from skimlearn.data.inspection import ends, is_number
 from skimlearn.data.rows import Rows
 from skimlearn.data.store import Store
 from skimlearn.data.triple import Triple, is_sparse
@@ -183,10 +183,14 @@ def _two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
     """The distinct values of a vector of numbers, if there are no more than two."""
     if y.ndim != 1 or y.dtype.kind not in "biuf" or len(y) == 0:
         return None
-    ends = np.array([y.min(), y.max()])
-    if not ((y == ends[0]) | (y == ends[1])).all():
-        return None
-    return ends if ends[0] != ends[1] else ends[:1]
+    if y.dtype == np.float64 and y.flags.carray:
+        low, high, only = ends(y)
+        found = np.array([low, high]) if only else None
+    else:
+        found = np.array([y.min(), y.max()])
+        if not ((y == found[0]) | (y == found[1])).all():
+            return None
+    return found if found is None or found[0] != found[1] else found[:1]
 
 
 def kind_of_classes(y: Any) -> str:
@@ -274,7 +278,7 @@ def workers(n_jobs: Any, count: int) -> int:
     """How many threads to use for so many pieces of work."""
     if n_jobs == 0 or not (n_jobs is None or isinstance(n_jobs, (int, np.integer))):
         raise ValueError(f"n_jobs={n_jobs!r} must be a whole number (-1 for all cores), or None")
-    if n_jobs is None and "joblib" not in sys.modules:  # where somebody may have said otherwise
+    if count == 1 or (n_jobs is None and "joblib" not in sys.modules):  # where one may be asked
         return 1
     from joblib import effective_n_jobs
 

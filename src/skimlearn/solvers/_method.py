@@ -52,6 +52,7 @@ class Method(ABC):
     thorough = False  # whether to go on below the target gap, to the last digits
     finished = False  # whether the method has nothing more to do
     looks = 1  # times in an epoch at which a check may be due
+    within = False  # whether an epoch has not ended when that is asked
     tol: float | None = None  # the relative gap that the run is to reach,
     goal: float | None = None  # and the gap, as far as it is known
 

@@ -65,6 +65,18 @@ class Proximal:
             reach, problem.loss.curvature(), self.new_a, self.bend,
         )  # fmt: skip
 
+    def shares(self) -> tuple[Vector, Vector]:
+        """Slopes and bends of the losses, as parts of the mean."""
+        pulls, bends = np.empty_like(self.new_a), np.empty_like(self.bend)
+        _shares(self.problem.weights, self.new_a, self.bend, pulls, bends)
+        return pulls, bends
+
+    def at_end(self, along: Vector, bias: float) -> Vector:
+        """Minus the slopes that the bends tell at the end of a step."""
+        out = np.empty_like(self.new_a)
+        _at_end(self.new_a, self.bend, along, bias, out)
+        return out
+
     def is_solved(self, z: Vector, b: float, gradient: Vector, goal: float | None) -> bool:
         """Whether the round is exact enough: what remains of the gap is the term's.
 
@@ -116,6 +128,20 @@ def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
         new[i] = loss.dual_step(a[i], at, h, y[i])
         rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])
         bend[i] = max(rise / (2.0 * tiny), 0.0)
+
+
+@kernel
+def _shares(m, a, bend, pulls, bends):
+    n = len(m)
+    for i in range(n):
+        pulls[i] = -m[i] * a[i] / n
+        bends[i] = m[i] * bend[i] / n
+
+
+@kernel
+def _at_end(a, bend, along, bias, out):
+    for i in range(len(out)):
+        out[i] = a[i] - bend[i] * (along[i] + bias)
 
 
 @kernel

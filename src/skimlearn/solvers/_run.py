@@ -238,8 +238,8 @@ class Run:
                 return Status.INTERRUPTED
             if self.budget.seconds is not None and self._seconds() >= self.budget.seconds:
                 return Status.SECONDS
-            looked_at = looks > 1 and begin + chunk < len(order)
-            if looked_at and self.is_due() and (over := self.judge()) is not None:
+            self.method.within = looks > 1 and begin + chunk < len(order)
+            if self.method.within and self.is_due() and (over := self.judge()) is not None:
                 return over
         return status
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from skimlearn.data.blas import one_thread_for
-from skimlearn.data.private import Merged, merged
+from skimlearn.data.private import Merged, may_be_merged, merged
 from skimlearn.data.rows import part_of_visits
-from skimlearn.data.zeros import Nonzeros, nonzero_rows
+from skimlearn.data.zeros import Nonzeros, may_have_zeros, nonzero_rows
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Result
@@ -41,7 +41,9 @@ def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | 
     one = problems[0]
     alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
     long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
-    pays = alike and long and sum(_epochs(p, budget) for p in problems) >= PAYS
+    if not (alike and long and (may_be_merged(one.rows) or may_have_zeros(one.rows))):
+        return None
+    pays = sum(_epochs(p, budget) for p in problems) >= PAYS
     return (merged(one.rows) or nonzero_rows(one.rows)) if pays else None
 
 
@@ -151,7 +153,7 @@ def begin_together(
     part = part_of_visits(problems[0].rows, len(problems))
     users = 1 if shared is None else shared.users(problems[0])
     costs = auto.Costs(problems[0], budget, part=part, users=users)
-    settled = not costs.smooth and costs.epochs > SETTLED
+    settled = not costs.smooth and min(costs.epochs, costs.most_epochs) > SETTLED
     if not parts or settled or not (solver == "dual" or costs.dual_is_best):
         return None
     began, count = time.perf_counter(), len(problems)

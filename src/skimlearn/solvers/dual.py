@@ -278,7 +278,8 @@ class DualAscent(Method):
                 return True
         if known and self.gaps[1] > ASIDE * self.gaps[0]:
             return True
-        return epochs > FIRST and super().due(epochs, reads_at_last_check)
+        later = epochs > FIRST and not self.within
+        return later and super().due(epochs, reads_at_last_check)
 
     def look(self) -> None:
         """Guess the gap from the samples."""

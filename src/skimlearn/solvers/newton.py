@@ -176,7 +176,7 @@ class Newton(Method):
         own = problem.alpha if problem.bias == "regularized" else 0.0
         gradient = np.append(problem.alpha * self.w, own * self.b - float(m @ self.term.new_a) / n)
         early = self.shared is not None or (not self.smooth and not self.thorough)
-        pulls, bends = -m * self.term.new_a / n, m * self.term.bend / n
+        pulls, bends = self.term.shares()
         if self.theta is not None:
             gradient[:d] -= problem.alpha * self.theta
             pulls = pulls[:0]
@@ -224,7 +224,7 @@ class Newton(Method):
             left = symmetric_product(hessian, direction)  # of the gradient: what rounding leaves
             left += gradient
             theta = self.w + direction[:d] - left[:d] / problem.alpha
-            slopes = self.term.new_a - self.term.bend * (along + direction[d])
+            slopes = self.term.at_end(along, float(direction[d]))
             self.model = slopes, theta, self._rounding(hessian, direction)
         step = self._step(direction, along, own, slope)
         self.w = self.w + step * direction[:d]

@@ -161,6 +161,8 @@ class _Together:
             if ends:
                 self.left = self.left[self.moved[self.left].any(axis=1)]
                 self.passes += 1
+            for lane in self.lanes:
+                lane.within = not ends
             self._look()
             if not ends and self.checked:
                 self._let_go()
