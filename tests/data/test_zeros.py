@@ -70,7 +70,8 @@ def both(monkeypatch):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             plain = function()
-            monkeypatch.setattr(zeros.nonzero_rows, "__defaults__", (0,))
+            for function_of_size in (zeros.nonzero_rows, zeros.may_have_zeros):
+                monkeypatch.setattr(function_of_size, "__defaults__", (0,))
             found = function()
         monkeypatch.undo()
         return plain, found

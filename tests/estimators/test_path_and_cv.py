@@ -54,17 +54,21 @@ def test_every_point_has_a_certificate_and_is_the_answer_of_a_single_fit(loss, y
     assert (np.diff(np.linalg.norm(path.coefs, axis=1)) > 0).all()
 
 
-@pytest.mark.parametrize(("loss", "share"), [("hinge", 0.97), ("log", 1.0)])
+@pytest.mark.parametrize(("loss", "share"), [("hinge", 0.9), ("log", 0.97)])
 def test_a_warm_start_saves_reads(loss, share):
     data, y = load_spam()
     data, y = data[::4], y[::4]
     alphas = np.geomspace(1e-2, 1e-4, 9)
-    parameters = {"loss": loss, "tol": 1e-3, "random_state": 0}
-    path = regularization_path(data, y, alphas=alphas, **parameters)
-    cold = [LinearClassifier(alpha=a, **parameters).fit(data, y).result_ for a in alphas]
-    warm_reads = sum(result.reads.nnz for result in path.results)
-    assert warm_reads < share * sum(result.reads.nnz for result in cold)
-    assert all(certificate.relative_gap <= 1e-3 for certificate in path.certificates)
+    warm, cold = 0, 0
+    for seed in range(4):
+        parameters = {"loss": loss, "tol": 1e-3, "random_state": seed}
+        path = regularization_path(data, y, alphas=alphas, **parameters)
+        warm += sum(result.reads.nnz for result in path.results)
+        for alpha in alphas:
+            model = LinearClassifier(alpha=alpha, **parameters).fit(data, y)
+            cold += model.result_.reads.nnz
+        assert all(certificate.relative_gap <= 1e-3 for certificate in path.certificates)
+    assert warm < share * cold
 
 
 def test_alphas_are_sorted_and_may_be_a_number():

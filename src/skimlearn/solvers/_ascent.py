@@ -13,7 +13,7 @@ from skimlearn.solvers._mirror import MASS, UNIT, push, refresh
 
 __all__ = ["ascend", "gaps_of", "moving", "places"]
 
-LEAST, PART, SPARED = 512, 32, 8  # rows of a sample: so many, or one in so many; visits for each
+LEAST, PART, SPARED = 256, 32, 16  # rows of a sample: so many, or one in so many; visits for each
 NEIGHBOURS = 8  # rows of a sample that lie together: on a disk they are read at once
 EVERY = 8  # visits from one whose gap is taken down to the next
 

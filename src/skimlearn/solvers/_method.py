@@ -51,8 +51,6 @@ class Method(ABC):
     whole = False  # whether a visit needs all rows of the epoch at once, and counts its reads
     thorough = False  # whether to go on below the target gap, to the last digits
     finished = False  # whether the method has nothing more to do
-    looks = 1  # times in an epoch at which a check may be due
-    within = False  # whether an epoch has not ended when that is asked
     tol: float | None = None  # the relative gap that the run is to reach,
     goal: float | None = None  # and the gap, as far as it is known
 
@@ -97,7 +95,7 @@ class Method(ABC):
         """Learn from a check: the exact bias, the responses of all rows, the gap."""
 
     def due(self, epochs: float, reads_at_last_check: int) -> bool:
-        """Whether a check is due now that an epoch, or one of its parts, has ended.
+        """Whether a check is due now that an epoch has ended.
 
         The reads are those of the dense count, so that dense and sparse rows are checked, and a
         free bias is set, at the same times.

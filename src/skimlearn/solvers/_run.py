@@ -215,8 +215,8 @@ class Run:
         return self.callback is not None and bool(self.callback(self._record()))
 
     def _visit(self, order: Order) -> Status | None:
-        """Visit rows in chunks, with a look at the clock, and perhaps at the gap, after each."""
-        status, looks = None, self.method.looks
+        """Visit rows in chunks, with a look at the clock after each."""
+        status = None
         order = order[: self.most_visits - self.visits]
         allowed = self.ledger.affordable(order)
         if len(allowed) < len(order):
@@ -224,8 +224,6 @@ class Run:
         mean = max(1.0, self.ledger.total / self.problem.n)
         k = self.method.batch_size
         chunk = len(order) if self.method.whole else k * max(1, int(CHUNK / (k * mean)))
-        if looks > 1:
-            chunk = min(chunk, max(1, -(-len(order) // looks)))
         for begin in range(0, len(order), chunk):
             part = order[begin : begin + chunk]
             if not self.method.whole:
@@ -238,9 +236,6 @@ class Run:
                 return Status.INTERRUPTED
             if self.budget.seconds is not None and self._seconds() >= self.budget.seconds:
                 return Status.SECONDS
-            self.method.within = looks > 1 and begin + chunk < len(order)
-            if self.method.within and self.is_due() and (over := self.judge()) is not None:
-                return over
         return status
 
     def _check(self) -> None:

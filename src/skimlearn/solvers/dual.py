@@ -23,8 +23,8 @@ Checks. The gap is a sum over the rows, of what is between a loss and its dual v
 
     P(w) - D(a) = (1/n) sum m_i (loss(z_i) + loss*(-a_i) + a_i z_i),    z_i = <w, x_i> + b,
 
-so a sample of the rows tells how large it is: after each epoch, and within the first ones, which
-gain much, at each quarter. A check, which reads all rows, is made when the sample says that the
+so a sample of the rows tells how large it is: after each of the first epochs, then after so many
+visits that it costs little. A check, which reads all rows, is made when the sample says that the
 target is reached, or that most of the gap is that of rows which are put aside. How wrong the sample
 was is taken into account once a check has told.
 
@@ -62,7 +62,7 @@ MOST_PASSES = 30  # between two checks
 LEAST_DOUBT, MOST_DOUBT = 0.8, 30.0  # about a guess of the gap
 ASIDE = 4.0  # times the gap of the rows that are visited: so much of those put aside is too much
 FIRST = 2.0  # epochs, after which checks follow the growth of the reads as well
-LOOKS, EARLY, MANY = 4, 3, 4096  # at the gap in an epoch; epochs that have so many; and rows
+SOON = 6  # epochs, after which small samples are not taken in each
 HEAD_START = 2.0  # times the steepness of the loss and the mean squared length of the rows
 
 
@@ -193,14 +193,17 @@ class DualAscent(Method):
         return sum(self.gaps)
 
     def begin_pass(self, left: Order, rng: np.random.Generator) -> None:
-        """Move the centre of a free bias, and draw the rows that will tell of the gap."""
+        """Move the centre of a free bias, and choose the rows that will tell of the gap."""
         if self.problem.bias == "free":
             self.centre += float(self.offset[0])
         self.passes += 1
         self.epochs += 1
-        self.looks = LOOKS if 1 < self.epochs <= EARLY and len(left) >= MANY else 1
+        self.choose(left, rng)
+
+    def choose(self, left: Order, rng: np.random.Generator) -> None:
+        """Draw samples of the rows that are visited, and of those put aside, if it is time."""
         self.since += len(left)
-        if self.since < SPARED * LEAST and self.passes > 1:
+        if self.since < SPARED * LEAST and self.passes > 1 and self.epochs > SOON:
             self.samples = None
             return
         self.since = 0
@@ -278,8 +281,7 @@ class DualAscent(Method):
                 return True
         if known and self.gaps[1] > ASIDE * self.gaps[0]:
             return True
-        later = epochs > FIRST and not self.within
-        return later and super().due(epochs, reads_at_last_check)
+        return epochs > FIRST and super().due(epochs, reads_at_last_check)
 
     def look(self) -> None:
         """Guess the gap from the samples."""

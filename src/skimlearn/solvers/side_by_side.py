@@ -37,7 +37,7 @@ from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
 from skimlearn.result import Budget, Status
 from skimlearn.solvers._orders import Orders
-from skimlearn.solvers._run import CHUNK, Run, Start, Vector
+from skimlearn.solvers._run import CHUNK, Order, Run, Start, Vector
 from skimlearn.solvers._side_by_side import add_gaps, ascend, combine, respond
 from skimlearn.solvers.dual import DualAscent, Settings
 
@@ -91,6 +91,10 @@ class Lane(DualAscent):
     theta_of_a: Vector | None = None  # the dual vector of the feasible variables
     alone = False  # whether it goes on by itself
 
+    def choose(self, left: Order, rng: np.random.Generator) -> None:
+        if self.alone:
+            super().choose(left, rng)
+
     def look(self) -> None:
         if self.alone:
             super().look()
@@ -142,32 +146,24 @@ class _Together:
         self.theta, self.y, self.a, self.moved, self.offset = theta, y, a, moved, offset
 
     def epoch(self) -> None:
-        """A pass over the rows that any problem moves, and perhaps checks."""
+        """A pass over the rows that any problem moves, and perhaps a check."""
         one = self.runs[0]
         order = one.runs.arranged(self.orders.shuffled(self.left, self.rng), self.rng)
         order = order[: one.most_visits - one.visits]
         if not len(order):
             self.end(Status.EPOCHS)
             return
-        for lane in self.lanes:
-            lane.begin_pass(self.left, self.rng)
-        part = -(-len(order) // self.lanes[0].looks)
-        for first in range(0, len(order), part):
-            if (status := self._visit(order[first : first + part])) is not None:
-                self.end(status)
-                return
-            self.begun = True
-            ends = first + part >= len(order)
-            if ends:
-                self.left = self.left[self.moved[self.left].any(axis=1)]
-                self.passes += 1
-            for lane in self.lanes:
-                lane.within = not ends
-            self._look()
-            if not ends and self.checked:
-                self._let_go()
-                if not self.runs or self.are_better_alone():
-                    return
+        self._begin_pass()
+        if (status := self._visit(order)) is not None:
+            self.end(status)
+            return
+        self.left = self.left[self.moved[self.left].any(axis=1)]
+        self.begun = True
+        self.passes += 1
+        self._guess()
+        due = sum(run.is_due() for run in self.runs)
+        if 2 * due >= len(self.runs) or not len(self.left):
+            self._check()
         self._share_time()
         told = [run.status is None and run.is_told_to_stop() for run in self.runs]
         if any(told) and not self.checked:
@@ -177,17 +173,21 @@ class _Together:
                 run.status = Status.STOPPED
         self._let_go()
 
-    def _look(self) -> None:
-        """Guess the gaps from a sample of the rows, and check if most problems ask for it."""
-        lanes = self.lanes
-        if lanes[0].samples is not None:
-            self._guess(lanes[0].samples[0])
-        due = sum(run.is_due() for run in self.runs)
-        if 2 * due >= len(self.runs) or not len(self.left):
-            self._check()
+    def _begin_pass(self) -> None:
+        """Choose the rows that will tell of the gaps: the same for all problems."""
+        for lane in self.lanes:
+            lane.begin_pass(self.left, self.rng)
+        first = self.lanes[0]
+        DualAscent.choose(first, self.left, self.rng)
+        for lane in self.lanes:
+            lane.since, lane.samples, lane.shares = first.since, first.samples, first.shares
 
-    def _guess(self, sample: NDArray[np.int64]) -> None:
+    def _guess(self) -> None:
+        """Guess the gaps from these rows."""
         lanes, count = self.lanes, len(self.lanes)
+        if lanes[0].samples is None:
+            return
+        sample, _ = lanes[0].samples
         centre = np.array([lane.centre for lane in lanes])
         gaps, values = np.zeros(count), np.zeros(count)
         add_gaps(
