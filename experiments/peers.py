@@ -1,11 +1,11 @@
 """Speed against peers: our default solver beside other libraries, on the same objective.
 
-    python experiments/peers.py --race RESULTS [--clock cpu] [--out FOLDER]
+    python experiments/peers.py --race FILE [--clock cpu] [--out FOLDER]
     python experiments/peers.py [--quick] [--out FOLDER]
 
-The first makes data, page and picture from what a race has measured (benchmarks/race --out
-RESULTS); benchmarks/race --show RESULTS --out docs does the same beside docs/race.md, so that both
-have one source. Without a race, the summary of the last one, which is in the documentation, is
+The first makes data, page and picture from what is kept of races, data/race.jsonl beside the pages;
+benchmarks/race --show RESULTS --out docs does the same beside docs/race.md, so that both have one
+source. Without a race, the summary of the last one, which is in the documentation, is
 drawn again. --quick holds a tiny race, with the peers that are installed.
 """
 
@@ -26,7 +26,9 @@ MOST_PEERS = 9  # in the picture
 
 
 def more(parser):
-    parser.add_argument("--race", type=Path, metavar="RESULTS", help="folder of a race held before")
+    parser.add_argument(
+        "--race", type=Path, metavar="FILE", help="medians or results of races held before"
+    )
     parser.add_argument("--clock", choices=("wall", "cpu"), default="cpu", help="default: cpu")
 
 
@@ -36,7 +38,7 @@ def measure(options):
     if options.quick:
         with tempfile.TemporaryDirectory() as folder:
             hold(Path(folder))
-            return summary(Path(folder), options.clock)
+            return summary(Path(folder) / "results.jsonl", options.clock)
     print("no --race: the summary of the last one is drawn again", flush=True)
     found = json.loads((PAGES / "data" / "peers.json").read_text())
     return {key: found[key] for key in ("clock", "versions", "cells")}
@@ -52,9 +54,8 @@ def hold(out):
     subprocess.run([str(part) for part in command], check=True)
 
 
-def summary(folder, clock):
+def summary(results, clock):
     """Seconds of each peer to each target; a peer without any has taken part, and failed."""
-    results = folder / "results.jsonl"
     cells = []
     for cell in load(results):
         by_target = times(cell, clock)
@@ -69,8 +70,8 @@ def summary(folder, clock):
         })  # fmt: skip
     found = {}
     for line in results.read_text().splitlines():
-        for versions in json.loads(line)["versions"].values():
-            found |= versions
+        for name, version in json.loads(line)["versions"].items():
+            found |= version if isinstance(version, dict) else {name: version}
     return {"clock": clock, "versions": found, "cells": cells}
 
 

@@ -15,6 +15,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 def race():
     """The package of the benchmark, which is not installed."""
     import race
+    import race.kept
     import race.measure
     import race.peers
     import race.table
@@ -97,6 +98,66 @@ def test_times_are_medians_of_the_quickest_setting_that_meets_the_target(race):
     assert "other" not in times["1e-04"]
     assert race.table.ratio(times["1e-02"]) == (0.25, "other")
     assert race.table.ratio(times["1e-04"]) == (None, None)
+
+
+def results(alpha, ours, commit):
+    """A line of results in which we take so many seconds to be exact."""
+    runs = [
+        *(run("skimlearn", 0.1, k, 0.5 * ours, 1.5 + k, error=0.2) for k in range(4)),
+        *(run("skimlearn", 0.01, k, ours, 1.0 + 1e-6 * k) for k in range(4)),
+        *(run("skimlearn", 0.001, k, 2 * ours, 1.0) for k in range(4)),
+        run("other", 0.1, 0, 3.0, 1.0 + 1e-5),
+        *(run("other", 0.01, k, 4.0, 1.0 + 1e-5) for k in range(4)),
+        run("other", 0.001, 0, 5.0, 1.0 - 1e-5),  # less than the optimum that we know
+    ]
+    reference = {"objective": 1.0, "error": 0.1, "gap": 0.0}
+    versions = {"main": {"numpy": "2.0", "unknown": "1.0"}}
+    return {
+        "problem": "tiny", "loss": "hinge", "alpha": alpha, "threads": 1, "reference": reference,
+        "runs": runs, "absent": {"third": "crashed"}, "machine": {"commit": commit, "load": [1.0]},
+        "versions": versions,
+    }  # fmt: skip
+
+
+def test_what_is_kept_says_the_same(race):
+    record = results(1e-4, 2.0, "abc")
+    cell = race.table.cell_of(record)
+    kept = race.table.cell_of(json.loads(json.dumps(race.kept.thinned(record, "cpu"))))
+    assert 0 < len(kept.runs) < len(cell.runs)
+    before, after = race.table.times(cell, "cpu"), race.table.times(kept, "cpu")
+    for target in race.measure.TARGETS:
+        assert after[target].keys() == before[target].keys()
+        for peer, entry in before[target].items():
+            assert after[target][peer]["seconds"] == entry["seconds"]
+            assert after[target][peer]["distance"] == pytest.approx(entry["distance"], abs=1e-12)
+    lines = [list(race.table.peers(one, "cpu")) for one in (kept, cell)]
+    assert "Optimum 0.99999" in lines[0].pop(2)
+    assert "Optimum 1, certified" in lines[1].pop(2)
+    assert lines[0] == lines[1]
+
+
+def test_parts_of_a_race_are_added_up(race, tmp_path):
+    path = tmp_path / "kept" / "race.jsonl"
+    for commit, alphas in (("one", (1e-4, 1e-3)), ("two", (1e-5, 1e-4))):
+        lines = [json.dumps(results(alpha, 2.0, commit)) for alpha in alphas]
+        (tmp_path / "results.jsonl").write_text("\n".join(lines) + "\n")
+        race.kept.add(tmp_path / "results.jsonl", path, "cpu")
+    cells = race.table.load(path)
+    assert [cell.alpha for cell in cells] == [1e-3, 1e-4, 1e-5]
+    assert [cell.measured["commit"] for cell in cells] == ["one", "two", "two"]
+    assert "unknown" not in path.read_text()
+
+
+@pytest.mark.slow
+def test_a_race_goes_on(tmp_path):
+    arguments = [
+        "--problem", "tiny", "--loss", "squared", "--repeat", 1, "--peer", "skimlearn", "--resume",
+        "--out", tmp_path / "out", "--cache", tmp_path / "cache", "--alpha", "1e-2",
+    ]  # fmt: skip
+    for alphas, found in ((), 1), (("1e-1",), 2), ((), 2):
+        assert start(*arguments, *alphas).returncode == 0
+        lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+        assert [json.loads(line)["alpha"] for line in lines] == [1e-2, 1e-1][:found]
 
 
 def client_of(race, name, folder):

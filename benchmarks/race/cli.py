@@ -57,6 +57,7 @@ def parse(arguments=None):
     add("--patience", type=float, default=10.0, help="times the best time, to the last target")
     add("--quick", action="store_true", help="spam, sparse, dense and line; alpha 1e-4; one turn")
     add("--out", type=Path, help="folder for the results; default: race-results")
+    add("--resume", action="store_true", help="leave out what the results have already")
     add("--cache", type=Path, default=cache_folder(), help="folder for problems and optima")
     add("--environments", type=Path, help="folder made by --setup")
     add("--setup", type=Path, metavar="FOLDER", help="make the environments of the peers, and end")
@@ -106,6 +107,7 @@ def race(options):
         threads=options.threads, repeat=options.repeat, budget=options.budget,
         patience=options.patience, clock=options.clock,
     )  # fmt: skip
+    done = known(options) if options.resume else set()
     for name in names:
         try:
             meta = problems.meta_of(problems.prepare(name, options.data, options.cache))
@@ -113,9 +115,10 @@ def race(options):
             print(f"{name}: left out, {error}")
             continue
         for loss in [x for x in options.loss or meta["losses"] if fits(x, meta)]:
+            alphas = [a for a in options.alpha if (name, loss, a, options.threads) not in done]
             run = measure.Race(name, loss, entrants, settings)
             try:
-                for alpha in options.alpha:
+                for alpha in alphas:
                     start = time.perf_counter()
                     print(f"{name}, {loss}, alpha = {alpha:g}", flush=True)
                     try:
@@ -129,6 +132,13 @@ def race(options):
                 run.close()
 
 
+def known(options):
+    """The cases that there are results of."""
+    path = options.out / "results.jsonl"
+    cells = table.load(path) if path.exists() else []
+    return {(cell.problem, cell.loss, cell.alpha, cell.threads) for cell in cells}
+
+
 def fits(loss, meta):
     """Whether a loss is for the problem's kind of target: a loss of numbers takes labels too."""
     return bool(meta["classes"]) or loss not in peers.CLASSIFY
@@ -137,6 +147,7 @@ def fits(loss, meta):
 def save(run, cell, options):
     """A line of JSON, with all that is needed to understand it."""
     record = {**asdict(cell), "machine": machine.describe(), "versions": run.versions()}
+    del record["measured"]
     with open(options.out / "results.jsonl", "a") as file:
         file.write(json.dumps(record) + "\n")
     print(

@@ -141,6 +141,7 @@ class Cell:
     reference: dict
     runs: list = field(default_factory=list)
     absent: dict = field(default_factory=dict)  # peer: why it has no runs
+    measured: dict = field(default_factory=dict)  # the machine, as `machine.describe` tells
 
     def distance(self, run):
         best = min([self.reference["objective"], *(r["objective"] for r in self.runs)])

@@ -15,11 +15,25 @@ def load(path):
     """The cells of a file of results; of two with the same key the later one."""
     cells = {}
     for line in Path(path).read_text().splitlines():
-        record = json.loads(line)
-        record.pop("machine", None), record.pop("versions", None), record.pop("peers", None)
-        cell = Cell(**record)
+        cell = cell_of(json.loads(line))
         cells[cell.problem, cell.loss, cell.alpha, cell.threads] = cell
     return list(cells.values())
+
+
+def cell_of(record):
+    """The cell of a line of results, or of medians that were kept."""
+    names = ("problem", "loss", "alpha", "threads", "reference", "absent")
+    cell = Cell(**{name: record[name] for name in names})
+    cell.measured = record.get("machine", {})
+    cell.runs = record["runs"] if "runs" in record else list(_runs(record["medians"]))
+    return cell
+
+
+def _runs(medians):
+    for peer, entries in medians.items():
+        for setting, repeated, wall, cpu, error, objective in entries:
+            run = {"peer": peer, "setting": setting, "turn": int(repeated > 0)}
+            yield run | {"wall": wall, "cpu": cpu, "error": error, "objective": objective}
 
 
 def settings(cell, clock="wall"):
@@ -115,7 +129,7 @@ def peers(cell, clock="wall"):
     yield ""
     yield (
         f"Optimum {cell.reference['objective']:.8g}, certified to {gap:.1e} (relative); "
-        f"test error {cell.reference['error']:.4f}."
+        f"test error {cell.reference['error']:.4f}.{_measured(cell)}"
     )
     yield ""
     heads = ["peer", *TARGETS, "nearest", "setting for the last target reached"]
@@ -141,6 +155,12 @@ def peers(cell, clock="wall"):
     if lacking:
         yield f"Without this loss: {', '.join(lacking)}."
         yield ""
+
+
+def _measured(cell):
+    """Which state of our code it was, and how busy the machine."""
+    commit, load = cell.measured.get("commit"), cell.measured.get("load")
+    return f" Commit {commit}, load {load[0]:.1f}." if commit and load else ""
 
 
 def _mark(entry, cell):
