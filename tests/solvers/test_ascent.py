@@ -168,7 +168,7 @@ def test_rows_that_come_back(radius):
     expected = slow_moving(method, z, radius)
     left = np.empty(problem.n, dtype=np.uint32)
     count = moving(
-        problem.loss, z, 0.0, problem.y, method.h, method.a, radius, method.squares,
+        problem.loss, z, 0.0, problem.y, method.h, method.a, radius, method.squares, 0.0,
         problem.weights, method.moved, left,
     )  # fmt: skip
     np.testing.assert_array_equal(left[:count], expected)

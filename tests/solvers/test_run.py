@@ -78,7 +78,9 @@ def test_reads_are_those_of_the_visits_and_of_the_passes_before(solver, monkeypa
     assert result.epochs == len(visited) / N
     # a check reads all rows for the primal value, and those of nonzero variables for the dual
     checks = len(result.history)
-    assert checks * lengths.sum() <= result.reads.certificate <= 3 * checks * lengths.sum()
+    looks = 4 if solver == "dual" else 0  # at a sample after each epoch: of so few rows, all
+    least, most = checks + looks, 3 * checks + looks
+    assert least * lengths.sum() <= result.reads.certificate <= most * lengths.sum()
 
 
 @pytest.mark.pure_python
@@ -180,7 +182,8 @@ def test_epochs_of_exact_solvers_are_a_limit(solver, epochs):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_seconds_end_a_run_soon(solver):
     problem = make_dense("absolute", n=2000, bias="free", alpha=1e-6)
-    choose.solve(problem, solver, budget=Budget(epochs=2), seed=0)  # compiled now
+    for budget in (Budget(epochs=2), Budget(seconds=0.05, gap=1e-15)):  # all is compiled then
+        choose.solve(problem, solver, budget=budget, seed=0)
     began = time.perf_counter()
     result = choose.solve(problem, solver, budget=Budget(seconds=0.05, gap=1e-15), seed=0)
     assert time.perf_counter() - began < 1.0

@@ -14,7 +14,7 @@ from problems import LOSSES, close, make, make_data, make_weights
 from skimlearn import certificates
 from skimlearn.problem import BIASES
 from skimlearn.result import Budget, Status
-from skimlearn.solvers import auto, choose, newton, side_by_side
+from skimlearn.solvers import auto, choose, dual, newton, side_by_side
 from skimlearn.solvers._run import Run, Start
 
 N, D, K, ALPHA = 24, 5, 3, 0.05
@@ -332,6 +332,19 @@ def test_only_where_it_is_possible_and_pays():
     assert not is_together(few)  # the weights of three problems are not worth a loop over them
     _, _, many = make_problems("log", 200, count=10, form=sp.csr_array)
     assert is_together(many)
+
+
+def test_few_epochs_are_made_together_where_features_are_rare():
+    """A few epochs of dual ascent get as far as those of averaged SGD there, but not elsewhere."""
+    few = Budget(gap=None, epochs=3)
+    _, _, wide = make_problems("log", 100, 300, count=10, form=sp.csr_array, alpha=1e-5)
+    assert is_together(wide, "auto", few)
+    _, _, narrow = make_problems("log", 3000, 60, count=8, alpha=1e-5)
+    assert not is_together(narrow, "auto", few)
+    begun = choose.solve(narrow[0], "auto", budget=few, seed=0)
+    assert begun.solver == "asgd"
+    other = dual.solve(narrow[0], budget=few, seed=0)
+    assert begun.certificate.primal < other.certificate.primal
 
 
 def test_the_default_takes_newtons_method_where_it_is_quicker():

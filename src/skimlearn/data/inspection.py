@@ -281,6 +281,8 @@ def ends(values: NDArray[np.float64]) -> tuple[float, float, bool]:
     >>> ends(np.array([1.0, -1.0, 1.0]))
     (-1.0, 1.0, True)
     """
+    if not len(values):
+        raise ValueError("a vector without numbers has no least one")
     low, high, only = ends_of(frozen(values))
     return float(low), float(high), bool(only)
 

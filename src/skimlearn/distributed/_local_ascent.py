@@ -34,6 +34,7 @@ __all__ = [
 
 Vector = NDArray[np.float64]
 
+EVERY = 8  # visits from one whose gap is taken down to the next
 SUMS = 6  # numbers that a round sends: three sums, entries read, rows visited, entries of open rows
 
 
@@ -135,7 +136,8 @@ def climbed(
         gap = _ascent.ascend(
             problem.rows, problem.y, problem.weights, problem.loss, regularizer,
             problem.alpha / turn.sigma, spec.bias_square, turn.centre, rng.permutation(n), float(n),
-            h, a, moved, here, phi, mirror, offset, np.inf,
+            h, a, moved, here, phi, mirror, offset,
+            np.inf, EVERY,
         )  # fmt: skip
         first = max(first, gap)
         if enough is not None and gap <= enough * first:

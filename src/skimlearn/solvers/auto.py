@@ -17,7 +17,9 @@ fewer epochs allowed than dual ascent    averaged SGD (p < 2: PGS) alone
 needs, and fewer than ten (three where
 passes over columns come first, six
 before conjugate gradients on a squared
-loss, 60 for a regression with kinks)
+loss, 60 for a regression with kinks);
+not for several problems side by side, if
+there are more columns than rows
 any other with p = 2                     dual coordinate ascent; if that takes as long as
                                          one of Newton's methods would, that takes over
 p < 2, or a radius                       an epoch of PGS, then dual coordinate ascent
@@ -193,6 +195,7 @@ class Costs:
         self.apart = (
             d > WIDE * n and self.entries < RARE * n * d
         )  # rows have directions of their own
+        self.rare = d >= n  # features, as there are so many
         self.kinked_regression = not self.smooth and not loss.labels
         slow = self.kinked_regression and self.epochs > SLOW
         usable = (self.smooth or slow) and plain and common
@@ -245,10 +248,11 @@ class Costs:
     def dual_is_best(self) -> bool:
         """Whether to begin with dual ascent.
 
-        Side by side with other problems an epoch of it takes less than one of averaged SGD.
+        Side by side with other problems an epoch of it takes less than one of averaged SGD, and
+        where features are rare it gets as far.
         """
-        if not self.alone and self.most_epochs < HURRY and not self.kinked_regression:
-            return not self.tiny
+        if self.rare and not self.alone and self.most_epochs < HURRY:
+            return not (self.tiny or self.kinked_regression)
         others = self.columns_are_best or self.newton_is_best or self.cg_is_best
         return not (self.tiny or self.hurried or others)
 

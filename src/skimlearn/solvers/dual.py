@@ -23,16 +23,17 @@ Checks. The gap is a sum over the rows, of what is between a loss and its dual v
 
     P(w) - D(a) = (1/n) sum m_i (loss(z_i) + loss*(-a_i) + a_i z_i),    z_i = <w, x_i> + b,
 
-so a sample of the rows tells how large it is: after each of the first epochs, then after so many
-visits that it costs little. A check, which reads all rows, is made when the sample says that the
-target is reached, or that most of the gap is that of rows which are put aside. How wrong the sample
-was is taken into account once a check has told.
+so a sample of the rows tells how large it is: after each of the first epochs, the first one after
+a check, and else after so many visits that it costs little. A check, which reads all rows, is made
+when the sample says that the target is reached, or that most of the gap is that of rows which are
+put aside. How wrong the sample was is taken into account once a check has told.
 
 Shrinking. With a gap g the responses at the optimum are within r_i = ||x_i|| sqrt(2 g / alpha) of
-the present ones. A row is put aside until the next check if its visit did not move it, and would
-not for any response within a small part of r_i: far more rows are left in peace than with all of
-it, few of which would have moved. A check knows all responses, and every row comes back that would
-move within a larger part: nothing is lost if one was put aside too early.
+the present ones (x_i with the constant feature of the bias). A row is put aside until the next
+check if its visit did not move it, and would not for any response within a small part of r_i: far
+more rows are left in peace than with all of it, few of which would have moved. A check knows all
+responses, and every row comes back that would move within a larger part: nothing is lost if one was
+put aside too early.
 """
 
 from __future__ import annotations
@@ -224,11 +225,12 @@ class DualAscent(Method):
 
     def visit(self, order: Order) -> None:
         problem = self.problem
+        reach = STAY * math.sqrt(2.0 * self.guess) if self.settings.shrinking else math.inf
         ascend(
             problem.rows, problem.y, problem.weights, problem.loss, problem.regularizer,
             problem.alpha, self.bias_square, self.centre, order, self.seen,
             self.h, self.a, self.moved, self.theta, self.phi, self.mirror, self.offset,
-            STAY * math.sqrt(2.0 * self.guess),
+            reach, 0,
         )  # fmt: skip
         self.seen = min(self.seen + len(order), float(problem.n))
 
@@ -257,7 +259,7 @@ class DualAscent(Method):
             left = np.empty(problem.n, dtype=self.rows_left.dtype)
             count = moving(
                 problem.loss, answer.z, self._bias(), problem.y, self.h, self.a,
-                RETURN * radius, self.squares, problem.weights, self.moved, left,
+                RETURN * radius, self.squares, self.bias_square, problem.weights, self.moved, left,
             )  # fmt: skip
             self.rows_left = left[:count].copy()
             if not count:
