@@ -159,7 +159,7 @@ def main():
     )
     parser.add_argument("--megabytes", type=float, default=60.0, help="of memory")
     parser.add_argument("--times", type=float, default=3.0, help="as many bytes has the store")
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--dir", type=Path, help="where to write; a temporary folder by default")
     parser.add_argument("--learn", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
