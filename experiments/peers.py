@@ -133,7 +133,9 @@ def spread(values):
 def about(found):
     shown = ("skimlearn", "numpy", "numba", "scikit-learn", "liblinear-official", "snapml")
     names = [f"{name} {found['versions'][name]}" for name in shown if name in found["versions"]]
-    return f"*{found['clock'].upper()} time; " + ", ".join(names) + ".*"
+    several = any(cell["threads"] > 1 for cell in found["cells"])
+    clock = found["clock"].upper() + " time" + ", with several threads wall time" * several
+    return f"*{clock}; " + ", ".join(names) + ".*"
 
 
 def draw(found):
