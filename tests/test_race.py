@@ -160,6 +160,36 @@ def test_a_race_goes_on(tmp_path):
         assert [json.loads(line)["alpha"] for line in lines] == [1e-2, 1e-1][:found]
 
 
+def test_a_ladder_that_ended_by_luck_is_climbed_on(race, tmp_path):
+    """What the first seed reaches with a rough setting others reach with a tighter one."""
+    ladder = [{"tol": tol} for tol in (0.3, 0.1, 0.03, 0.01)]
+    peer = race.peers.Peer("one", "one", "one", ("hinge",), lambda task: [ladder], None)
+    reference = {"objective": 1.0, "error": 0.1, "gap": 0.0}
+    cell = race.measure.Cell("made", "hinge", 1e-4, 1, reference)
+
+    class Made(race.measure.Race):
+        def __init__(self):
+            self.options = race.measure.Options(cache=tmp_path, repeat=3, log=lambda line: None)
+            self.clients = {"one": race.measure.Client(peer, tmp_path, "hinge", self.options)}
+
+        def _fit(self, cell, name, setting, turn, limit):
+            lucky = turn == 0 and setting["tol"] <= 0.1
+            distance = 0.0 if lucky else 0.1 * setting["tol"] ** 2
+            return run(name, setting["tol"], turn, 1.0 / setting["tol"], 1.0 + distance)
+
+    made, task = Made(), race.peers.Task("hinge", 1e-4, 10, 2, 20, True, 2, 1.0)
+    made._explore(cell, made.clients["one"], task)
+    assert max(1.0 / r["setting"]["tol"] for r in cell.runs) < 50.0  # it ended before 0.01
+    made._repeat(cell)
+    repeated = [e for e in race.table.settings(cell) if e["repeated"]]
+    assert repeated
+    assert min(e["distance"] for e in repeated) > 1e-4
+    made._go_on(cell, task)
+    reached = race.table.times(cell)["1e-04"]["one"]
+    assert reached["setting"] == {"tol": 0.03}
+    assert reached["repeated"] == 3
+
+
 def client_of(race, name, folder):
     peer = race.peers.Peer(name, name, name, ("hinge",), lambda task: [[{}]], None)
     options = race.measure.Options(cache=folder, log=lambda line: None)

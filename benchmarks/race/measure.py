@@ -23,6 +23,7 @@ ERROR = 1e-3  # absolute, above the test error of the optimum
 TARGETS = ("error", *(f"{s:.0e}" for s in SUBOPTIMALITY))
 STARTING = 300.0  # seconds for imports, compilation and the first fits
 SPARE = 0.5  # of the last target: a ladder is climbed so far
+LUCKY = 6  # settings that are tried where a ladder ended by luck
 AGAIN = 1.0  # a fit that is shorter is explored twice: what it loads at first use is no cost
 
 
@@ -208,6 +209,7 @@ class Race:
             if why is not None and not any(r["peer"] == name for r in cell.runs):
                 cell.absent[name] = why
         self._repeat(cell)
+        self._go_on(cell, task)
         return cell
 
     def _limit(self, cell):
@@ -282,9 +284,49 @@ class Race:
         for turn in range(1, self.options.repeat + 1):
             for name, settings in sorted(chosen.items(), key=lambda item: not is_ours(item[0])):
                 for setting in settings:
-                    try:
-                        run = self._fit(cell, name, setting, turn, self.options.budget)
-                    except PeerFailed as error:
-                        self.options.log(f"    {name}: {error}")
-                        continue
-                    cell.runs.append(run)
+                    self._once_more(cell, name, setting, turn)
+
+    def _once_more(self, cell, name, setting, turn):
+        try:
+            cell.runs.append(self._fit(cell, name, setting, turn, self.options.budget))
+        except PeerFailed as error:
+            self.options.log(f"    {name}: {error}")
+
+    def _go_on(self, cell, task):
+        """Climb on where a ladder ended by luck: at a setting that other seeds need to be tighter.
+
+        Else a target would be left to settings that reach it by other ways, or to none.
+        """
+        for name, client in self.clients.items():
+            for _ in range(LUCKY):
+                setting = self._next(cell, client, task)
+                if setting is None:
+                    break
+                for turn in range(1, self.options.repeat + 1):
+                    self._once_more(cell, name, setting, turn)
+
+    def _next(self, cell, client, task):
+        """The setting behind those that were repeated, of a ladder that ended by luck; or None."""
+        from race.table import settings
+
+        entries = [e for e in settings(cell, self.options.clock) if e["peer"] == client.peer.name]
+        if not entries:
+            return None
+        for target in TARGETS:
+            best = self._limit_of(cell, target)
+            for ladder in client.peer.ladders(task):
+                repeated = [e for e in entries if e["repeated"] and e["setting"] in ladder]
+                if any(cell.meets(target, e["distance"], e["error"]) for e in repeated):
+                    continue
+                once = [r for r in cell.runs if r["turn"] == 0 and r["setting"] in ladder]
+                lucky = cell.reached(target, [r for r in once if r["peer"] == client.peer.name])
+                after = 1 + max((ladder.index(e["setting"]) for e in repeated), default=-1)
+                if any(r[self.options.clock] <= best for r in lucky) and after < len(ladder):
+                    return ladder[after]
+        return None
+
+    def _limit_of(self, cell, target):
+        """Who takes longer to a target than this will not be the best peer."""
+        clock = self.options.clock
+        best = min((r[clock] for r in cell.reached(target, cell.runs)), default=0.0)
+        return self.options.patience / 2 * best
