@@ -42,9 +42,9 @@ import scipy.sparse as sp
 # what the guide says a fit needs, and a little for whatever does not grow with the data
 SOLVERS = ("auto", "dual", "asgd", "casgd", "newton-cg")
 VECTORS = {
-    "CSR, many rows": (11.2, 11.2, 8.4, 9.4, 15.2),
+    "CSR, many rows": (11.2, 11.2, 9.2, 10.2, 15.2),
     "CSR, many columns": (6.2, 3.2, 6.2, 7.2, 9.2),
-    "dense, many rows": (10.2, 10.2, 7.4, 8.4, 14.2),
+    "dense, many rows": (10.2, 10.2, 8.2, 9.2, 14.2),
     "dense, many columns": (6.2, 3.2, 6.2, 7.2, 9.2),
 }
 MERGED = "CSR, columns of single rows"
@@ -166,7 +166,7 @@ def memory():
             yield from memory_of(kind, solver, most, "vectors")
     yield from memory_of(MERGED, "dual", 2.2, "vectors")
     yield from memory_of(COPIED, "columns+newton-cg", MATRICES, "matrices")
-    yield from memory_of(CLASSES, "dual", 6.4, "vectors a class")
+    yield from memory_of(CLASSES, "dual", 6.6, "vectors a class")
 
 
 def memory_of(kind, solver, most, unit):
@@ -209,7 +209,7 @@ def peaks(kind, solver):
         unit = 8.0 * COUNT * (n + d)
     before = reset_resident()
     taken = fit(X, y)
-    if solver != "auto" and taken != solver:
+    if solver != "auto" and taken not in (solver, f"dual+{solver}"):
         raise RuntimeError(f"{taken} was taken for {kind}, not {solver}: mend FITS")
     resident = (status("VmHWM") - before) / unit if before is not None else None
     tracemalloc.start()

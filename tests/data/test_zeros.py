@@ -1,5 +1,6 @@
 """Dense rows without their zeros: the same rows, and fits on them the same answers."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -53,6 +54,17 @@ def test_what_does_not_pay_is_not_copied(tmp_path):
     late = np.ones((3000, D))  # more than the rows that are counted first
     late[np.linspace(0, 2999, zeros.SOME, dtype=int)] = 0.0
     assert nonzero_rows(as_rows(late), large=0) is None
+
+
+def test_rows_are_counted_where_they_lie():
+    """Few rows of many columns: a copy of some of them would be one of all."""
+    full = as_rows(np.ones((20, 50_000)))
+    tracemalloc.start()
+    try:
+        assert nonzero_rows(full, large=0) is None
+        assert tracemalloc.get_traced_memory()[1] < 0.1 * full.values.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_lies_in_a_file_is_left_there(tmp_path):

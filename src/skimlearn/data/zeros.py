@@ -61,7 +61,7 @@ def nonzero_rows(rows: Rows, large: int = LARGE) -> Nonzeros | None:
     (n, d), size = rows.shape, rows.values.itemsize
     most = WORTH * size / (size + 4)  # of the entries
     chosen = np.linspace(0, n - 1, min(n, SOME), dtype=np.int64)
-    if np.count_nonzero(rows.values[chosen]) > most * len(chosen) * d:
+    if sum(np.count_nonzero(rows.values[i]) for i in chosen) > most * len(chosen) * d:
         return None
     starts = np.zeros(n + 1, dtype=np.uint64)
     _count(rows.values, starts[1:])

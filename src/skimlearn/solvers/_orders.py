@@ -60,7 +60,10 @@ class Orders:
 
 def permutation(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """All rows in random order."""
-    return rng.permutation(n) if n < LARGE else Orders(n, rng).shuffled(np.arange(n), rng)
+    if n < LARGE:
+        return rng.permutation(n)
+    short = np.uint32 if n < 2**32 else np.int64  # it is sorted in half of the room
+    return Orders(n, rng).shuffled(np.arange(n, dtype=short), rng).astype(np.int64, copy=False)
 
 
 @kernel
