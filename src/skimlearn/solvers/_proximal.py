@@ -29,8 +29,9 @@ __all__ = ["Proximal"]
 Vector = NDArray[np.float64]
 
 ROUNDS = 60
-BEGIN = 0.6  # the first weight of the term, relative to a typical response
-PART = 0.1  # of that gap which the term makes: a round is solved so far
+BEGIN = 0.6  # the first weight of the term, relative to a typical response,
+FALLS = 0.2, 0.6  # and the parts of it that are left in the next round, at least and at most
+PART = 0.3  # of that gap which the term makes: a round is solved so far
 
 
 class Proximal:
@@ -57,12 +58,15 @@ class Proximal:
         self.kinks = self.moved = math.inf
         self.rounds = 0
 
-    def look(self, z: Vector, b: float, reach: float = math.inf) -> None:
-        """Take slopes and bends at responses; a row is taken to bend as `_bends` says."""
+    def look(self, z: Vector, b: float, reach: float = math.inf, spread: float = 0.0) -> None:
+        """Take slopes and bends at responses; without a term a row bends as `_bends` says.
+
+        With one, bends are taken over responses so far on both sides.
+        """
         problem = self.problem
         _slopes(
             problem.loss, self.a, z, b, self.h, problem.y,
-            reach, problem.loss.curvature(), self.new_a, self.bend,
+            reach, problem.loss.curvature(), spread, self.new_a, self.bend,
         )  # fmt: skip
 
     def shares(self) -> tuple[Vector, Vector]:
@@ -108,13 +112,13 @@ class Proximal:
         if not self.smooth and moved > 0.01 * former:
             fall = 0.1
             if goal is not None and self.kinks > 0.0:  # the gap falls with h^2
-                fall = min(max(math.sqrt(0.3 * goal / self.kinks), 0.02), 0.3)
+                fall = min(max(math.sqrt(0.3 * goal / self.kinks), FALLS[0]), FALLS[1])
             self.h = max(fall * self.h, LEAST * self.scale)
         return last
 
 
 @kernel
-def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
+def _slopes(loss, a, z, b, h, y, reach, most, spread, new, bend):
     """Dual variables of the smoothed loss, and how fast they fall with the response, at least."""
     if h == 0.0:
         for i in range(len(z)):
@@ -124,10 +128,10 @@ def _slopes(loss, a, z, b, h, y, reach, most, new, bend):
         return
     for i in range(len(z)):
         at = z[i] + b
-        tiny = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
+        side = max(min(1e-6 * (1.0 + abs(at)), 1e-4 * h), spread)
         new[i] = loss.dual_step(a[i], at, h, y[i])
-        rise = loss.dual_step(a[i], at - tiny, h, y[i]) - loss.dual_step(a[i], at + tiny, h, y[i])
-        bend[i] = max(rise / (2.0 * tiny), 0.0)
+        rise = loss.dual_step(a[i], at - side, h, y[i]) - loss.dual_step(a[i], at + side, h, y[i])
+        bend[i] = max(rise / (2.0 * side), 0.0)
 
 
 @kernel

@@ -9,7 +9,7 @@ cost less than the epochs of dual
 ascent would
 small alpha, a smooth loss: dual ascent  Newton's method with conjugate gradients
 would need many epochs
-the same with kinks, for a regression    the same to a gap of 3e-3, then dual ascent
+the same with kinks, for a regression    the same, if dual ascent would need 60 epochs
 one of these two, with the log loss (or  before it some passes of coordinate descent over
 another whose dual steps are searches),  columns
 if Newton steps are dear
@@ -68,7 +68,6 @@ HURRY = 10.0  # epochs that a stochastic method alone may have at most,
 BRIEF = 3.0  # beside passes over columns,
 BRISK = 6.0  # and beside conjugate gradients on a squared loss
 SLOW = 60.0  # epochs of dual ascent, more of which make a regression with kinks slow
-ROUGH = 3e-3  # the relative gap that conjugate gradients leave there to dual ascent
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
 WIDE, RARE = 5.0, 0.1  # so is it with so many features for a row, if each has few of the rows
@@ -118,11 +117,7 @@ def solve(
         method = newton.Newton(problem, run.ledger, start, order=order, z=z, shared=shared)
         return run.stage(method).result()
     if z is not None or (costs.cg_is_best and not hurried):
-        rough = ROUGH if costs.kinked_regression else 0.0
-        run.stage(
-            newton_cg.NewtonCg(problem, run.ledger, start, z=z, enough=rough),
-            epochs=costs.half_of_the_epochs if rough else None,
-        )
+        run.stage(newton_cg.NewtonCg(problem, run.ledger, start, z=z))
         if run.status is not None:
             return run.result()
         start = Start(run.answer.w, run.answer.b, run.dual.a)  # no digits are left for it
@@ -255,11 +250,6 @@ class Costs:
             return not (self.tiny or self.kinked_regression)
         others = self.columns_are_best or self.newton_is_best or self.cg_is_best
         return not (self.tiny or self.hurried or others)
-
-    @property
-    def half_of_the_epochs(self) -> int | None:
-        """What conjugate gradients may have on a loss with kinks, before dual ascent goes on."""
-        return math.ceil(0.5 * self.most_epochs) if math.isfinite(self.most_epochs) else None
 
     @property
     def hurried(self) -> bool:

@@ -13,9 +13,12 @@ stored: <x_i, p> and its share of H p at once, half of what a visit in random or
 iterations end when they gain little beside what they have gained (Nash and Sofer, "Assessing a
 search direction within a truncated-Newton method", 1990; Galli and Lin, "A study on truncated
 Newton methods for linear classification", 2021). A squared loss is its own model: conjugate
-gradients go on to the end there. A loss with kinks is made smooth by a proximal term (`_proximal`),
-and bends abruptly where the term ends: rough directions may go back and forth between two pieces.
-A round that takes many steps is therefore given more and more exact ones.
+gradients go on to the end there.
+
+A loss with kinks is made smooth by a proximal term (`_proximal`), and bends abruptly where the term
+ends. A bend is therefore taken over as far as responses went in the last step, not at one point.
+Rough directions are good enough, and far cheaper than exact ones where few rows bend; but they may
+go back and forth between two pieces. They get finer when many steps gained nothing.
 
 The certificate. Responses and gradient are at hand, and with a = -slopes the dual vector is
 theta = w - g / alpha: a bound without another pass. It is loose, ||g||^2 / (2 alpha) above the
@@ -45,8 +48,9 @@ from skimlearn.solvers.dual import DualAscent, Settings
 
 __all__ = ["NewtonCg", "solve"]
 
-LITTLE = 0.5  # of the mean gain of the iterations so far: one that gains less is the last;
-MANY, FINER = 20, 0.5  # steps of a round, after which each direction is found more exactly
+LITTLE = 0.5  # of the mean gain of the iterations so far: one that gains less is the last
+ROUGH = 0.8  # that, of a loss with kinks;
+MANY, FINER = 20, 0.5  # steps that did not halve the gradient, after which directions are finer
 MENDED = 0.1  # of the gap that the slopes prove is left after a pass of dual ascent, at first
 LOST = 1e-13  # of the squared residual at the beginning: no digits are left below
 
@@ -80,7 +84,6 @@ class NewtonCg(Method):
         start: Start | None = None,
         *,
         z: Vector | None = None,  # the responses to the start, if they are known
-        enough: float = 0.0,  # a relative gap at which a loss with kinks is left to others
     ) -> None:
         super().__init__(problem, ledger)
         if not isinstance(problem.regularizer, SquaredL2):
@@ -99,7 +102,6 @@ class NewtonCg(Method):
         self.term = Proximal(problem, float(self.x[d]), None if start is None else start.a)
         self.smooth = self.term.smooth
         self.round_ended = False
-        self.enough = enough
         self.along = np.zeros(n)
         self.residual, self.diagonal = np.zeros(d + 1), np.zeros(d + 1)
         self.p, self.product = np.zeros(d + 1), np.zeros(d + 1)
@@ -111,7 +113,9 @@ class NewtonCg(Method):
             self.ridge[1] = 0.0
         self.damping = 0.0  # of a free bias, in the model at x alone
         self.fresh = True  # whether there is no model at x yet
-        self.little, self.steps = LITTLE, 0
+        self.little = LITTLE if self.smooth else ROUGH
+        self.least, self.steps = math.inf, 0  # gradient of the round, and steps since it was halved
+        self.spread = 0.0  # how far responses went in the last step
         self.iterations, self.gained, self.fall = 0, 0.0, 0.0
         self.value, self.first = math.inf, 0.0
         self.mended = MENDED
@@ -139,7 +143,7 @@ class NewtonCg(Method):
         self.iterations, self.gained = 0, 0.0
         self.residual[:d], self.residual[d] = self.ridge[0] * self.x[:d], self.ridge[1] * self.x[d]
         self.diagonal[:d], self.diagonal[d] = self.ridge
-        self.term.look(self.z, float(self.x[d]))
+        self.term.look(self.z, float(self.x[d]), spread=self.spread)
         shares = problem.weights / problem.n
         self.term.bend *= shares
         shares *= self.term.new_a
@@ -148,12 +152,11 @@ class NewtonCg(Method):
         self.value = certificates.mean_loss(problem, self.z, float(self.x[d]))
         self.value += 0.5 * float(self.ridge[0] * (self.x[:d] @ self.x[:d]))
         self.value += 0.5 * float(self.ridge[1] * self.x[d] ** 2)
-        goal = None if self.goal is None else max(self.goal, self.enough * self.value)
-        solved = (self.z, float(self.x[d]), self.residual, goal)
+        solved = (self.z, float(self.x[d]), self.residual, self.goal)
         if not self.smooth and self.term.is_solved(*solved):
             self.fresh = self.round_ended = True
-            self.finished = self.term.advance(goal)
-            self.little, self.steps = LITTLE, 0
+            self.finished = self.term.advance(self.goal)
+            self.little, self.steps, self.least = ROUGH, 0, math.inf
             return
         self.residual *= -1.0
         if problem.bias == "none":
@@ -171,7 +174,10 @@ class NewtonCg(Method):
         self.finished = not self.first > 1e-32 * abs(self.value)
         if not self.smooth:
             self.steps += 1
-            self.little *= FINER if self.steps > MANY else 1.0
+            if self.first <= 0.5 * self.least:
+                self.least, self.steps = self.first, 0
+            elif self.steps > MANY:
+                self.little, self.steps = FINER * self.little, 0
 
     def _iterate(self) -> None:
         problem, d = self.problem, self.problem.d
@@ -220,6 +226,7 @@ class NewtonCg(Method):
         )  # fmt: skip
         self.x += length * self.step
         self.z += length * self.reach
+        self.spread = length * math.sqrt(float(self.reach @ self.reach) / problem.n)
         self.finished = length == 0.0
         self.iterations = 0
 
@@ -276,7 +283,6 @@ class NewtonCg(Method):
 
     def checked(self, answer: Primal, certificate: Certificate) -> None:
         self.round_ended = False
-        self.finished = self.finished or certificate.relative_gap <= self.enough
         if not self.exact and self.fresh and self.problem.bias == "free":
             self.x[-1] = answer.b
 
