@@ -1,9 +1,9 @@
 """The problems of the race: name -> rows to learn from, rows to test on, a kind of target.
 
-Bundled or made ones (spam, sparse, dense, line) are always there; the others come from a folder
-of data sets that has a module ``loaders`` (see README.md of the benchmarks). Rows are CSR or dense,
-of float64; labels are -1 and +1, class numbers from 0 on, or numbers of deviation 1. Nothing is
-learned from a test row. A problem is prepared once and kept on disk as plain arrays.
+Bundled or made ones (spam, sparse, dense, wide, clicks, line) are always there; others come from a
+folder of data sets that has a module ``loaders`` (see README.md of the benchmarks). Rows are CSR or
+dense, of float64; labels are -1 and +1, class numbers from 0 on, or numbers of deviation 1. Nothing
+is learned from a test row. A problem is prepared once and kept on disk as plain arrays.
 """
 
 import importlib.util
@@ -92,6 +92,28 @@ def _line(_, n=20_000, d=50, seed=0):
     return _split("line", X, y, 0.25, classes=0)
 
 
+def _wide(_, n=600, d=12_000, factors=40, seed=0):
+    """Far more columns than rows, moved by some common factors, as activities of genes are."""
+    rng = np.random.default_rng(seed)
+    known = rng.normal(size=(n, factors)) * np.geomspace(1.0, 0.1, factors)
+    X = known @ rng.normal(size=(factors, d)) + 0.3 * rng.normal(size=(n, d))
+    X /= np.sqrt(d)
+    z = X @ rng.normal(size=d)
+    return _split("wide", X, np.where(z + 0.3 * z.std() * rng.normal(size=n) > 0, 1.0, -1.0), 0.25)
+
+
+def _clicks(_, n=200_000, fields=12, levels=500, seed=0):
+    """Rows of one-hot blocks, some levels far more frequent than others, a sparse teacher."""
+    rng = np.random.default_rng(seed)
+    level = np.minimum(levels * rng.random((n, fields)) ** 3, levels - 1).astype(np.int32)
+    columns = level + levels * np.arange(fields, dtype=np.int32)
+    shape, ends = (n, fields * levels), np.arange(0, n * fields + 1, fields)
+    X = sp.csr_matrix((np.ones(n * fields), columns.ravel(), ends), shape)
+    z = X @ rng.normal(size=fields * levels)
+    noise = 0.5 * z.std() * rng.logistic(size=n)
+    return _split("clicks", X, np.where(z + noise > z.mean(), 1.0, -1.0), 0.25)
+
+
 def _tiny(loaders):
     """For tests of the race itself."""
     problem = _dense(loaders, n=400, d=8)
@@ -156,7 +178,15 @@ def _flights(loaders):
     return _split("nycflights", X, y, 0.2, classes=0)
 
 
-MADE = {"spam": _spam, "sparse": _sparse, "dense": _dense, "line": _line, "tiny": _tiny}
+MADE = {
+    "spam": _spam,
+    "sparse": _sparse,
+    "dense": _dense,
+    "wide": _wide,
+    "clicks": _clicks,
+    "line": _line,
+    "tiny": _tiny,
+}
 STORED = {
     "imdb": _text("imdb", "imdb/imdb_unigram.svm.xz", 25_000),
     "imdb-bigrams": _imdb_bigrams,

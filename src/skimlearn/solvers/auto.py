@@ -67,7 +67,10 @@ LONG = 300  # epochs, with fewer of which Newton's steps are too long
 HURRY = 10.0  # epochs that a stochastic method alone may have at most,
 BRIEF = 3.0  # beside passes over columns,
 BRISK = 6.0  # and beside conjugate gradients on a squared loss
-SLOW = 60.0  # epochs of dual ascent, more of which make a regression with kinks slow
+SLOW = 60.0  # epochs of dual ascent, more of which make it slow on a loss with kinks,
+ROUNDS = 150.0  # for which conjugate gradients take so many passes
+FEW = 2.0  # rows for a feature: conjugate gradients are slow with fewer, on losses made of pieces
+CAREFUL = 2.0  # times their guess is the time of conjugate gradients, before others are given up
 VISIT = 5.0  # multiplications that take as long as the visit to an entry in dual ascent
 COMMON = 10.0  # rows that a feature has on average: with fewer, dual ascent is quick at any alpha
 WIDE, RARE = 5.0, 0.1  # so is it with so many features for a row, if each has few of the rows
@@ -185,16 +188,20 @@ class Costs:
         self.epochs = 4.0 * (1.0 + slow_by)  # of dual ascent
         self.dual = part * self.epochs * VISIT * self.entries
         self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
-        passes = (15.0 + 6.0 * math.sqrt(slow_by)) * (1.0 if self.exact else 2.0)
+        passes = (8.0 + 5.0 * math.sqrt(slow_by)) * (1.0 if self.exact else 1.4)
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
+        self.few = n < FEW * d
         self.apart = (
             d > WIDE * n and self.entries < RARE * n * d
         )  # rows have directions of their own
         self.rare = d >= n  # features, as there are so many
         self.kinked_regression = not self.smooth and not loss.labels
-        slow = self.kinked_regression and self.epochs > SLOW
-        usable = (self.smooth or slow) and plain and common
+        # where few rows say what the loss is, a step changes which, again and again
+        pieces = not self.smooth or (loss.labels and not (self.exact or self.searches))
+        usable = plain and common and not (pieces and self.few)
         self.cg = passes * PASS * self.entries if usable else math.inf
+        if not self.smooth:
+            self.cg = ROUNDS * PASS * self.entries if usable else math.inf
         self.column_pass = COLUMN * self.entries + RENEW * n
         self.newton_step = newton.cost(n, d, counts, users) if plain else math.inf
         if users > 1:  # what each does for itself is no longer little beside the matrix
@@ -216,18 +223,21 @@ class Costs:
     def newton_is_cheapest(self) -> bool:
         """Whether the steps of Newton's method cost less than anything else would."""
         steps = 1.0 if self.exact else 2.0 if self.smooth else KINKED
-        others = min(self.dual + self.search, self.cg)
+        others = min(self.dual + self.search, CAREFUL * self.cg)
         return math.isfinite(self.newton_step) and steps * self.newton_step <= others
 
     @property
     def newton_is_best(self) -> bool:
-        """The same, if it may be used."""
-        return self.newton_is_cheapest and self.has_newton
+        """The same, if it may be used; few rows with kinks may have directions of their own."""
+        return self.newton_is_cheapest and self.has_newton and (self.smooth or not self.few)
 
     @property
     def cg_is_best(self) -> bool:
         """Whether conjugate gradients cost less than dual ascent would."""
-        return self.cg <= self.dual and not self.apart
+        if not self.smooth:
+            return math.isfinite(self.cg) and self.epochs > SLOW
+        careful = CAREFUL if self.few else 1.0
+        return careful * self.cg <= self.dual and not self.apart
 
     @property
     def columns_are_best(self) -> bool:
@@ -254,7 +264,7 @@ class Costs:
     @property
     def hurried(self) -> bool:
         """Whether so few epochs are allowed that a stochastic method gets farther."""
-        most = SLOW if self.kinked_regression else HURRY
+        most = SLOW if self.kinked_regression or (self.cg_is_best and not self.smooth) else HURRY
         if self.columns_are_best:
             return self.most_epochs < BRIEF
         if self.exact and self.cg_is_best:
@@ -265,9 +275,9 @@ class Costs:
     def patience(self) -> int | None:
         """For how many epochs dual ascent goes on: as long as a method of Newton would take."""
         if self.has_newton:
-            cost = self.newton_step * (10.0 if self.smooth else 30.0)
-        elif math.isfinite(self.cg) and self.smooth:
-            cost = 3.0 * self.cg
+            cost = self.newton_step * (10.0 if self.smooth or self.few else 30.0)
+        elif math.isfinite(self.cg):
+            cost = self.cg * (3.0 * CAREFUL if self.smooth else 1.0)
         else:
             return None
         epochs = cost / (VISIT * self.entries + 1.0)

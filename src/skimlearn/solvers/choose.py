@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from skimlearn import certificates
 from skimlearn.data.blas import one_thread_for
+from skimlearn.data.gram import DENSE
 from skimlearn.data.private import Merged, may_be_merged, merged
 from skimlearn.data.rows import part_of_visits
+from skimlearn.data.span import Spanned, may_be_spanned, spanned
 from skimlearn.data.zeros import Nonzeros, may_have_zeros, nonzero_rows
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
-from skimlearn.result import Budget, Result
+from skimlearn.result import Budget, Certificate, Result
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd, side_by_side
 from skimlearn.solvers._quadratic import Shared, shared
 from skimlearn.solvers._run import Callback, Options, Run, Start
@@ -27,24 +30,34 @@ __all__ = ["SOLVERS", "Begun", "begin_together", "check", "merge", "shared", "so
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 MANY = 10  # allowed epochs, with fewer of which rows are not copied
+WAITED = 40.0  # epochs, as guessed: inner products of the rows may take as long as so many, at most
+MOST, QUICK = 1e11, 1e10  # products of two numbers for them, in all (seconds), and a limit's second
 PAYS = 5.0  # epochs of all problems together, as guessed, that pay for a copy of the rows
 SETTLED = 12.0  # epochs as guessed, of a loss with kinks: with more, problems are better alone
 FIRST, DIGIT = 0.5, 1.2  # epochs of dual ascent at any gap, and for each of its digits
 
 
-def merge(problems: Sequence[Problem], solver: str, budget: Budget) -> Merged | Nonzeros | None:
+def merge(
+    problems: Sequence[Problem], solver: str, budget: Budget
+) -> Merged | Nonzeros | Spanned | None:
     """The rows with less in them, where `solve` would gain from it.
 
-    Of sparse rows columns that only one row has are merged; of dense ones zeros are left out. The
-    problems have these rows in common, and are solved one after the other with the same budget.
+    Of sparse rows columns that only one row has are merged; of dense ones zeros are left out, or
+    there are as many columns as rows. The problems have these rows in common, and are solved one
+    after the other with the same budget.
     """
     one = problems[0]
     alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
     long = budget.reads is None and (budget.epochs is None or budget.epochs >= MANY)
-    if not (alike and long and (may_be_merged(one.rows) or may_have_zeros(one.rows))):
+    wide = may_be_spanned(one.rows)
+    if not (alike and long and (wide or may_be_merged(one.rows) or may_have_zeros(one.rows))):
         return None
-    pays = sum(_epochs(p, budget) for p in problems) >= PAYS
-    return (merged(one.rows) or nonzero_rows(one.rows)) if pays else None
+    epochs = sum(_epochs(p, budget) for p in problems)
+    products = one.n**2 * one.d
+    soon = products <= (MOST if budget.seconds is None else min(MOST, budget.seconds * QUICK))
+    if wide and soon and min(epochs, WAITED) * auto.VISIT >= DENSE * one.n:
+        return spanned(one.rows)
+    return (merged(one.rows) or nonzero_rows(one.rows)) if epochs >= PAYS else None
 
 
 def _epochs(problem: Problem, budget: Budget) -> float:
@@ -65,7 +78,7 @@ def solve(
     start: Start | None = None,
     callback: Callback | None = None,
     stop: threading.Event | None = None,
-    few: Merged | Nonzeros | None = None,
+    few: Merged | Nonzeros | Spanned | None = None,
     shared: Shared | None = None,
 ) -> Result:
     """Minimise a problem with the solver of a given name.
@@ -90,7 +103,7 @@ def solve(
         Called with a `Record` after each epoch; the run stops if it returns something true.
     stop : threading.Event or None
         Set it from another thread to stop the run.
-    few : Merged, Nonzeros or None
+    few : Merged, Nonzeros, Spanned or None
         What `merge` says.
     shared : Shared or None
         What `shared` says of this problem and others.
@@ -112,7 +125,18 @@ def solve(
             result = auto.solve(problem, budget, **common, shared=shared)
         else:
             result = _by_name(problem, solver, budget, average, batch_size, common)
-    return result if few is None else replace(result, x=few.back(result.x))
+    return result if few is None else _of_all(problem, result, few)
+
+
+def _of_all(problem: Problem, result: Result, few: Merged | Nonzeros | Spanned) -> Result:
+    """The result for the rows as they were; it is certified there, if the way back rounds."""
+    result = replace(result, x=few.back(result.x))
+    if not isinstance(few, Spanned):
+        return result
+    problem = replace(problem, rows=few.whole)
+    answer = certificates.primal(problem, result.x, result.bias)
+    bound = certificates.dual(problem, certificates.feasible(problem, result.p))
+    return replace(result, certificate=Certificate(answer.value, bound.value))
 
 
 def check(solver: str, average: str | None, batch_size: int | None) -> None:
@@ -137,7 +161,7 @@ def begin_together(
     starts: Sequence[Start | None],
     callback: Callback | None = None,
     stop: threading.Event | None = None,
-    few: Merged | Nonzeros | None = None,
+    few: Merged | Nonzeros | Spanned | None = None,
     shared: Shared | None = None,
 ) -> Begun | None:
     """Begin to solve problems that differ in their targets side by side; None if `solve` is better.
@@ -182,7 +206,7 @@ class Begun:
     runs: list[Run]
     solver: str
     costs: auto.Costs
-    few: Merged | Nonzeros | None
+    few: Merged | Nonzeros | Spanned | None
     shared: Shared | None
 
     def end(self, k: int, seconds: float | None) -> Result:
@@ -196,7 +220,7 @@ class Begun:
                 had = run.visits // run.problem.n
                 run.work(None if most is None else max(most - had, 0))
                 result = auto.finish(run, self.costs, self.shared)
-        return result if self.few is None else replace(result, x=self.few.back(result.x))
+        return result if self.few is None else _of_all(run.problem, result, self.few)
 
 
 def _by_name(
