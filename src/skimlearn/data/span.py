@@ -7,11 +7,13 @@ instead of d, and Newton's method is at hand where there were too many columns f
 
     K = P L L' P'  (pivots in the order of size),  Z = P L,  w = X' c with L' c = v
 
-for weights v of Z: ||w|| = ||v||, and X w = Z v. To compute K costs n^2 d, in whole blocks.
+for weights v of Z: ||w|| = ||v||, and X w = Z v. To compute K costs n^2 d, in whole blocks. Rows
+are brought to length 1 before, so that long ones do not hide what short ones have of their own.
 """
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from skimlearn.data.blas import linalg
 from skimlearn.data.disk import file_of
-from skimlearn.data.rows import Dense, Rows, combine, frozen, responses
+from skimlearn.data.rows import Dense, Rows, combine, frozen, norms, responses
 
 __all__ = ["Spanned", "may_be_spanned", "spanned"]
 
@@ -43,13 +45,13 @@ class Spanned(NamedTuple):
 
     rows: Dense
     whole: Dense  # the rows as they were
-    factor: Vector  # L, of the pivots
-    pivots: NDArray[np.int64]
+    pivots: NDArray[np.int64]  # so many of them as there are coordinates; these are triangular
+    seconds: float  # that it took
 
     def back(self, v: Vector) -> Vector:
         """The weights of the rows as they were."""
         shares, w = np.zeros(self.whole.shape[0]), np.zeros(self.whole.shape[1])
-        shares[self.pivots] = linalg().solve_triangular(self.factor, v, lower=True, trans=1)
+        shares[self.pivots] = self._solved(v, trans=1)
         combine(self.whole, shares, w)
         return w
 
@@ -57,7 +59,11 @@ class Spanned(NamedTuple):
         """The weights in the span; what is orthogonal to all rows is lost."""
         z = np.empty(self.whole.shape[0])
         responses(self.whole, np.ascontiguousarray(w), z)
-        return np.asarray(linalg().solve_triangular(self.factor, z[self.pivots], lower=True))
+        return self._solved(z[self.pivots])
+
+    def _solved(self, right: Vector, trans: int = 0) -> Vector:
+        factor = self.rows.values[self.pivots]
+        return np.asarray(linalg().solve_triangular(factor, right, lower=True, trans=trans))
 
 
 def may_be_spanned(rows: Rows, large: int = LARGE) -> bool:
@@ -73,19 +79,20 @@ def spanned(rows: Rows, large: int = LARGE) -> Spanned | None:
     if not may_be_spanned(rows, large):
         return None
     assert isinstance(rows, Dense)
+    began = time.perf_counter()
     n, d = rows.shape
+    sizes = norms(rows)
+    if not (np.isfinite(sizes).all() and sizes.any()):
+        return None
     products, width = np.zeros((n, n)), max(1, BLOCK // n)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for begin in range(0, d, width):
-            block = rows.values[:, begin : begin + width].astype(np.float64)
-            products += block @ block.T
-    if not np.isfinite(products).all():
-        return None
+    units = np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    for begin in range(0, d, width):
+        block = rows.values[:, begin : begin + width] / units
+        products += block @ block.T
     factor, order, rank, _ = linalg().lapack.dpstrf(products.T, lower=1, overwrite_a=1)
-    if not rank:
-        return None
     order = order.astype(np.int64) - 1
-    coordinates = np.empty((n, rank))
-    coordinates[order] = np.tril(factor)[:, :rank]
-    first = np.ascontiguousarray(factor[:rank, :rank])
-    return Spanned(Dense(frozen(coordinates)), rows, first, order[:rank])
+    coordinates = np.zeros((n, rank))
+    for k, i in enumerate(order):
+        coordinates[i, : k + 1] = sizes[i] * factor[k, : min(k + 1, rank)]
+    seconds = time.perf_counter() - began
+    return Spanned(Dense(frozen(coordinates)), rows, order[:rank], seconds)

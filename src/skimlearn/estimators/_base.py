@@ -138,9 +138,9 @@ class LinearModel(Estimator):
         threads = workers(n_jobs, count)
         seed = seeds(self.random_state, count)
         starts = self._starts(count, problems[0].rows.shape)
-        few = choose.merge(problems, self.solver, budget)
         progress = Progress(self.verbose, budget.gap, self.callback)
         stop = threading.Event()
+        few = choose.merge(problems, self.solver, budget, stop)
         common: dict[str, Any] = {
             "callback": progress, "stop": stop, "few": few, "shared": choose.shared(problems)
         }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -145,7 +146,8 @@ def regularization_path(
     budget = Budget(gap=tol, epochs=max_epochs, seconds=max_seconds)
     rng = np.random.default_rng(random_state)
     problems = [problem.with_alpha(float(alpha)) for alpha in grid]
-    few, shared = choose.merge(problems, solver, budget), choose.shared(problems)
+    stop = threading.Event()
+    few, shared = choose.merge(problems, solver, budget, stop), choose.shared(problems)
     results: list[Result] = []
     start = None
     for alpha, here in zip(grid, problems, strict=True):
@@ -156,6 +158,7 @@ def regularization_path(
             seed=rng,
             start=start,
             callback=callback,
+            stop=stop,
             few=few,
             shared=shared,
         )

@@ -28,6 +28,7 @@ __all__ = ["Proximal"]
 
 Vector = NDArray[np.float64]
 
+NOTHING = np.zeros(0)
 ROUNDS = 60
 BEGIN = 0.6  # the first weight of the term, relative to a typical response,
 FALLS = 0.2, 0.6  # and the parts of it that are left in the next round, at least and at most
@@ -58,15 +59,15 @@ class Proximal:
         self.kinks = self.moved = math.inf
         self.rounds = 0
 
-    def look(self, z: Vector, b: float, reach: float = math.inf, spread: float = 0.0) -> None:
+    def look(self, z: Vector, b: float, reach: float = math.inf, sides: Vector = NOTHING) -> None:
         """Take slopes and bends at responses; without a term a row bends as `_bends` says.
 
-        With one, bends are taken over responses so far on both sides.
+        With one, the bend of a row is taken over responses so far on both sides.
         """
         problem = self.problem
         _slopes(
             problem.loss, self.a, z, b, self.h, problem.y,
-            reach, problem.loss.curvature(), spread, self.new_a, self.bend,
+            reach, problem.loss.curvature(), sides, self.new_a, self.bend,
         )  # fmt: skip
 
     def shares(self) -> tuple[Vector, Vector]:
@@ -118,7 +119,7 @@ class Proximal:
 
 
 @kernel
-def _slopes(loss, a, z, b, h, y, reach, most, spread, new, bend):
+def _slopes(loss, a, z, b, h, y, reach, most, sides, new, bend):
     """Dual variables of the smoothed loss, and how fast they fall with the response, at least."""
     if h == 0.0:
         for i in range(len(z)):
@@ -128,7 +129,9 @@ def _slopes(loss, a, z, b, h, y, reach, most, spread, new, bend):
         return
     for i in range(len(z)):
         at = z[i] + b
-        side = max(min(1e-6 * (1.0 + abs(at)), 1e-4 * h), spread)
+        side = min(1e-6 * (1.0 + abs(at)), 1e-4 * h)
+        if len(sides) > 0:
+            side = max(side, abs(sides[i]))
         new[i] = loss.dual_step(a[i], at, h, y[i])
         rise = loss.dual_step(a[i], at - side, h, y[i]) - loss.dual_step(a[i], at + side, h, y[i])
         bend[i] = max(rise / (2.0 * side), 0.0)

@@ -9,7 +9,8 @@ cost less than the epochs of dual
 ascent would
 small alpha, a smooth loss: dual ascent  Newton's method with conjugate gradients
 would need many epochs
-the same with kinks, for a regression    the same, if dual ascent would need 60 epochs
+the same with kinks, and many rows for   the same, if dual ascent would need 60 epochs
+each feature
 one of these two, with the log loss (or  before it some passes of coordinate descent over
 another whose dual steps are searches),  columns
 if Newton steps are dear
@@ -17,7 +18,8 @@ fewer epochs allowed than dual ascent    averaged SGD (p < 2: PGS) alone
 needs, and fewer than ten (three where
 passes over columns come first, six
 before conjugate gradients on a squared
-loss, 60 for a regression with kinks);
+loss, 60 for a regression with kinks or
+before conjugate gradients on kinks);
 not for several problems side by side, if
 there are more columns than rows
 any other with p = 2                     dual coordinate ascent; if that takes as long as
@@ -28,8 +30,9 @@ fewer reads than five passes allowed     a stochastic method alone (averaged SGD
 
 With s = L S / (alpha n), where n rows have the mean squared length S and L is the curvature of the
 loss (1 where it has kinks), dual ascent takes some 4 (1 + s) epochs, and conjugate gradients some
-15 + 6 sqrt(s) passes, twice as many if the loss is not squared. Where features are rare and many
-more than the rows, epochs are far fewer: rows have directions of their own. A Newton step costs
+8 + 5 sqrt(s) passes, 1.4 times as many if the loss is not squared, and more where there are few
+rows for a feature. Where features are rare and many more than the rows, epochs are far fewer: rows
+have directions of their own. A Newton step costs
 about the squares of the rows' lengths, or, for dense rows, d^2 in whole blocks; problems that share
 the matrix (`_quadratic`) have a part of that each. Several problems of the same rows have their
 visits side by side, if they begin with dual ascent (`side_by_side`): these are cheaper then. Some
@@ -68,6 +71,7 @@ HURRY = 10.0  # epochs that a stochastic method alone may have at most,
 BRIEF = 3.0  # beside passes over columns,
 BRISK = 6.0  # and beside conjugate gradients on a squared loss
 SLOW = 60.0  # epochs of dual ascent, more of which make it slow on a loss with kinks,
+LOOSE, HOPELESS = 1e-4, 600.0  # a gap, below which it is slow on labels with so many only;
 ROUNDS = 150.0  # for which conjugate gradients take so many passes
 FEW = 2.0  # rows for a feature: conjugate gradients are slow with fewer, on losses made of pieces
 CAREFUL = 2.0  # times their guess is the time of conjugate gradients, before others are given up
@@ -189,19 +193,18 @@ class Costs:
         self.dual = part * self.epochs * VISIT * self.entries
         self.search = self.epochs * SEARCH * n if self.searches else 0.0  # in its steps
         passes = (8.0 + 5.0 * math.sqrt(slow_by)) * (1.0 if self.exact else 1.4)
+        passes = passes if self.smooth else ROUNDS
         common = self.entries >= COMMON * d  # rows of rare features hardly disturb each other
         self.few = n < FEW * d
-        self.apart = (
-            d > WIDE * n and self.entries < RARE * n * d
-        )  # rows have directions of their own
+        self.loose = budget.gap is not None and budget.gap >= LOOSE
+        # rows have directions of their own
+        self.apart = d > WIDE * n and self.entries < RARE * n * d
         self.rare = d >= n  # features, as there are so many
         self.kinked_regression = not self.smooth and not loss.labels
         # where few rows say what the loss is, a step changes which, again and again
         pieces = not self.smooth or (loss.labels and not (self.exact or self.searches))
         usable = plain and common and not (pieces and self.few)
         self.cg = passes * PASS * self.entries if usable else math.inf
-        if not self.smooth:
-            self.cg = ROUNDS * PASS * self.entries if usable else math.inf
         self.column_pass = COLUMN * self.entries + RENEW * n
         self.newton_step = newton.cost(n, d, counts, users) if plain else math.inf
         if users > 1:  # what each does for itself is no longer little beside the matrix
@@ -235,7 +238,8 @@ class Costs:
     def cg_is_best(self) -> bool:
         """Whether conjugate gradients cost less than dual ascent would."""
         if not self.smooth:
-            return math.isfinite(self.cg) and self.epochs > SLOW
+            slow = SLOW if self.loose or self.kinked_regression else HOPELESS
+            return math.isfinite(self.cg) and self.epochs > slow
         careful = CAREFUL if self.few else 1.0
         return careful * self.cg <= self.dual and not self.apart
 
@@ -257,7 +261,7 @@ class Costs:
         where features are rare it gets as far.
         """
         if self.rare and not self.alone and self.most_epochs < HURRY:
-            return not (self.tiny or self.kinked_regression)
+            return not (self.tiny or self.kinked_regression or self.cg_is_best)
         others = self.columns_are_best or self.newton_is_best or self.cg_is_best
         return not (self.tiny or self.hurried or others)
 
@@ -276,7 +280,7 @@ class Costs:
         """For how many epochs dual ascent goes on: as long as a method of Newton would take."""
         if self.has_newton:
             cost = self.newton_step * (10.0 if self.smooth or self.few else 30.0)
-        elif math.isfinite(self.cg):
+        elif math.isfinite(self.cg) and (self.smooth or self.loose):
             cost = self.cg * (3.0 * CAREFUL if self.smooth else 1.0)
         else:
             return None

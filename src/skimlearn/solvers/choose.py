@@ -14,13 +14,14 @@ import numpy as np
 from skimlearn import certificates
 from skimlearn.data.blas import one_thread_for
 from skimlearn.data.gram import DENSE
+from skimlearn.data.ledger import Reads
 from skimlearn.data.private import Merged, may_be_merged, merged
 from skimlearn.data.rows import part_of_visits
 from skimlearn.data.span import Spanned, may_be_spanned, spanned
 from skimlearn.data.zeros import Nonzeros, may_have_zeros, nonzero_rows
 from skimlearn.formulas.regularizers import SquaredL2
 from skimlearn.problem import Problem
-from skimlearn.result import Budget, Certificate, Result
+from skimlearn.result import Budget, Certificate, Result, Status
 from skimlearn.solvers import auto, dual, ftrl, pegasos, pgs, sgd, side_by_side
 from skimlearn.solvers._quadratic import Shared, shared
 from skimlearn.solvers._run import Callback, Options, Run, Start
@@ -38,13 +39,16 @@ FIRST, DIGIT = 0.5, 1.2  # epochs of dual ascent at any gap, and for each of its
 
 
 def merge(
-    problems: Sequence[Problem], solver: str, budget: Budget
+    problems: Sequence[Problem],
+    solver: str,
+    budget: Budget,
+    stop: threading.Event | None = None,
 ) -> Merged | Nonzeros | Spanned | None:
     """The rows with less in them, where `solve` would gain from it.
 
     Of sparse rows columns that only one row has are merged; of dense ones zeros are left out, or
-    there are as many columns as rows. The problems have these rows in common, and are solved one
-    after the other with the same budget.
+    there are no more columns than rows. The problems have these rows in common, and are solved one
+    after the other with the same budget. An interrupt meanwhile is told to these by ``stop``.
     """
     one = problems[0]
     alike = solver in ("auto", "dual") and isinstance(one.regularizer, SquaredL2)
@@ -56,7 +60,15 @@ def merge(
     products = one.n**2 * one.d
     soon = products <= (MOST if budget.seconds is None else min(MOST, budget.seconds * QUICK))
     if wide and soon and min(epochs, WAITED) * auto.VISIT >= DENSE * one.n:
-        return spanned(one.rows)
+        try:
+            found = spanned(one.rows)
+        except KeyboardInterrupt:
+            if stop is None:
+                raise
+            stop.set()
+            return None
+        if found is not None:
+            return found
     return (merged(one.rows) or nonzero_rows(one.rows)) if epochs >= PAYS else None
 
 
@@ -125,18 +137,55 @@ def solve(
             result = auto.solve(problem, budget, **common, shared=shared)
         else:
             result = _by_name(problem, solver, budget, average, batch_size, common)
-    return result if few is None else _of_all(problem, result, few)
+    return result if few is None else _of_all(problem, result, few, solver, budget, common)
 
 
-def _of_all(problem: Problem, result: Result, few: Merged | Nonzeros | Spanned) -> Result:
-    """The result for the rows as they were; it is certified there, if the way back rounds."""
+def _of_all(
+    problem: Problem,
+    result: Result,
+    few: Merged | Nonzeros | Spanned,
+    solver: str,
+    budget: Budget,
+    common: Options,
+) -> Result:
+    """The result for the rows as they were.
+
+    If the way back rounds it is certified there, and mended there if its gap is too large.
+    """
     result = replace(result, x=few.back(result.x))
     if not isinstance(few, Spanned):
         return result
+    began = time.perf_counter()
     problem = replace(problem, rows=few.whole)
-    answer = certificates.primal(problem, result.x, result.bias)
+    answer, b = certificates.primal(problem, result.x, result.bias), result.bias
+    if problem.bias == "free":
+        b = certificates.middle_bias(problem, answer.z, answer.b)
     bound = certificates.dual(problem, certificates.feasible(problem, result.p))
-    return replace(result, certificate=Certificate(answer.value, bound.value))
+    result = replace(
+        result,
+        bias=b,
+        p=bound.a,
+        certificate=Certificate(answer.value, bound.value),
+        reads=result.reads + Reads(certificate=3 * problem.n * problem.d),
+        seconds=result.seconds + few.seconds + time.perf_counter() - began,
+    )
+    lost = budget.gap is not None and result.certificate.relative_gap > budget.gap
+    if result.status not in (Status.CONVERGED, Status.STALLED) or not lost:
+        return result
+    if budget.epochs is not None:
+        budget = replace(budget, epochs=max(1, budget.epochs - math.ceil(result.epochs)))
+    if budget.seconds is not None:
+        budget = replace(budget, seconds=max(0.0, budget.seconds - result.seconds))
+    start = Start(result.x, result.bias, result.p)
+    common = {**common, "start": start}
+    rest = solve(problem, solver, budget=budget, **common)
+    return replace(
+        rest,
+        reads=result.reads + rest.reads,
+        seconds=result.seconds + rest.seconds,
+        epochs=result.epochs + rest.epochs,
+        solver=f"{result.solver}+{rest.solver}",
+    )
 
 
 def check(solver: str, average: str | None, batch_size: int | None) -> None:
@@ -220,7 +269,10 @@ class Begun:
                 had = run.visits // run.problem.n
                 run.work(None if most is None else max(most - had, 0))
                 result = auto.finish(run, self.costs, self.shared)
-        return result if self.few is None else _of_all(run.problem, result, self.few)
+        if self.few is None:
+            return result
+        common: Options = {"seed": run.rng, "callback": run.callback, "stop": run.stop}
+        return _of_all(run.problem, result, self.few, self.solver, run.budget, common)
 
 
 def _by_name(

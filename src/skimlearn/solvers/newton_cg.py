@@ -18,7 +18,7 @@ gradients go on to the end there.
 A loss with kinks is made smooth by a proximal term (`_proximal`), and bends abruptly where the term
 ends. A bend is therefore taken over as far as responses went in the last step, not at one point.
 Rough directions are good enough, and far cheaper than exact ones where few rows bend; but they may
-go back and forth between two pieces. They get finer when many steps gained nothing.
+go back and forth between two pieces. They get finer when many passes gained nothing.
 
 The certificate. Responses and gradient are at hand, and with a = -slopes the dual vector is
 theta = w - g / alpha: a bound without another pass. It is loose, ||g||^2 / (2 alpha) above the
@@ -50,7 +50,7 @@ __all__ = ["NewtonCg", "solve"]
 
 LITTLE = 0.5  # of the mean gain of the iterations so far: one that gains less is the last
 ROUGH = 0.8  # that, of a loss with kinks;
-MANY, FINER = 20, 0.5  # steps that did not halve the gradient, after which directions are finer
+FINER = 0.5  # so much less if as many passes as an exact direction takes did not halve a gradient
 MENDED = 0.1  # of the gap that the slopes prove is left after a pass of dual ascent, at first
 LOST = 1e-13  # of the squared residual at the beginning: no digits are left below
 
@@ -114,8 +114,7 @@ class NewtonCg(Method):
         self.damping = 0.0  # of a free bias, in the model at x alone
         self.fresh = True  # whether there is no model at x yet
         self.little = LITTLE if self.smooth else ROUGH
-        self.least, self.steps = math.inf, 0  # gradient of the round, and steps since it was halved
-        self.spread = 0.0  # how far responses went in the last step
+        self.least, self.vain = math.inf, 0  # gradient of the round, and passes since it was halved
         self.iterations, self.gained, self.fall = 0, 0.0, 0.0
         self.value, self.first = math.inf, 0.0
         self.mended = MENDED
@@ -143,7 +142,8 @@ class NewtonCg(Method):
         self.iterations, self.gained = 0, 0.0
         self.residual[:d], self.residual[d] = self.ridge[0] * self.x[:d], self.ridge[1] * self.x[d]
         self.diagonal[:d], self.diagonal[d] = self.ridge
-        self.term.look(self.z, float(self.x[d]), spread=self.spread)
+        sides = NOTHING if self.smooth else self.reach  # that the last step had
+        self.term.look(self.z, float(self.x[d]), sides=sides)
         shares = problem.weights / problem.n
         self.term.bend *= shares
         shares *= self.term.new_a
@@ -156,7 +156,7 @@ class NewtonCg(Method):
         if not self.smooth and self.term.is_solved(*solved):
             self.fresh = self.round_ended = True
             self.finished = self.term.advance(self.goal)
-            self.little, self.steps, self.least = ROUGH, 0, math.inf
+            self.little, self.vain, self.least = ROUGH, 0, math.inf
             return
         self.residual *= -1.0
         if problem.bias == "none":
@@ -173,11 +173,10 @@ class NewtonCg(Method):
             self.step[:], self.reach[:] = 0.0, 0.0
         self.finished = not self.first > 1e-32 * abs(self.value)
         if not self.smooth:
-            self.steps += 1
             if self.first <= 0.5 * self.least:
-                self.least, self.steps = self.first, 0
-            elif self.steps > MANY:
-                self.little, self.steps = FINER * self.little, 0
+                self.least, self.vain = self.first, 0
+            elif self.vain > d:
+                self.little, self.vain = FINER * self.little, 0
 
     def _iterate(self) -> None:
         problem, d = self.problem, self.problem.d
@@ -197,6 +196,7 @@ class NewtonCg(Method):
         gain = 0.5 * length * self.fall
         self.gained += gain
         self.iterations += 1
+        self.vain += 1
         scaled = self.residual / self.diagonal
         former, self.fall = self.fall, float(self.residual @ scaled)
         self.p *= self.fall / former
@@ -226,7 +226,9 @@ class NewtonCg(Method):
         )  # fmt: skip
         self.x += length * self.step
         self.z += length * self.reach
-        self.spread = length * math.sqrt(float(self.reach @ self.reach) / problem.n)
+        if not self.smooth:
+            self.reach += self.step[d]
+            self.reach *= length
         self.finished = length == 0.0
         self.iterations = 0
 
