@@ -261,14 +261,19 @@ class Costs:
         where features are rare it gets as far.
         """
         if self.rare and not self.alone and self.most_epochs < HURRY:
-            return not (self.tiny or self.kinked_regression or self.cg_is_best)
+            return not (self.tiny or self.begins_badly)
         others = self.columns_are_best or self.newton_is_best or self.cg_is_best
         return not (self.tiny or self.hurried or others)
 
     @property
+    def begins_badly(self) -> bool:
+        """Whether the first epochs of dual ascent, on a loss with kinks, are worth nothing."""
+        return self.kinked_regression or (self.cg_is_best and not self.smooth)
+
+    @property
     def hurried(self) -> bool:
         """Whether so few epochs are allowed that a stochastic method gets farther."""
-        most = SLOW if self.kinked_regression or (self.cg_is_best and not self.smooth) else HURRY
+        most = SLOW if self.begins_badly else HURRY
         if self.columns_are_best:
             return self.most_epochs < BRIEF
         if self.exact and self.cg_is_best:
