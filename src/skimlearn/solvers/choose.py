@@ -13,7 +13,6 @@ import numpy as np
 
 from skimlearn import certificates
 from skimlearn.data.blas import one_thread_for
-from skimlearn.data.gram import DENSE
 from skimlearn.data.ledger import Reads
 from skimlearn.data.private import Merged, may_be_merged, merged
 from skimlearn.data.rows import part_of_visits
@@ -31,7 +30,8 @@ __all__ = ["SOLVERS", "Begun", "begin_together", "check", "merge", "shared", "so
 
 SOLVERS = ("auto", "sgd", "asgd", "casgd", "ftrl", "pegasos", "pgs", "dual")
 MANY = 10  # allowed epochs, with fewer of which rows are not copied
-WAITED = 40.0  # epochs, as guessed: inner products of the rows may take as long as so many, at most
+WAITED = 160.0  # epochs of all problems, as guessed, that inner products of the rows may cost,
+PRODUCT = 0.4  # multiplications for each product; half of them since such guesses are high
 MOST, QUICK = 1e11, 1e10  # products of two numbers for them, in all (seconds), and a limit's second
 PAYS = 5.0  # epochs of all problems together, as guessed, that pay for a copy of the rows
 SETTLED = 12.0  # epochs as guessed, of a loss with kinks: with more, problems are better alone
@@ -59,7 +59,7 @@ def merge(
     epochs = sum(_epochs(p, budget) for p in problems)
     products = one.n**2 * one.d
     soon = products <= (MOST if budget.seconds is None else min(MOST, budget.seconds * QUICK))
-    if wide and soon and min(epochs, WAITED) * auto.VISIT >= DENSE * one.n:
+    if wide and soon and min(epochs, WAITED) * auto.VISIT >= PRODUCT * one.n:
         try:
             found = spanned(one.rows)
         except KeyboardInterrupt:
